@@ -1,0 +1,1 @@
+"""Ask people: task pages, batches, crowds, our MTurk-compatible server, the payment ledger."""

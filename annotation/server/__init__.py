@@ -1,0 +1,1 @@
+"""The local crowd: the MTurk requester protocol and the worker site, on one port."""

@@ -1,0 +1,1 @@
+"""Declared dataset protocols, one TOML file each: data, no code."""

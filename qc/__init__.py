@@ -1,0 +1,1 @@
+"""Judge the answers: agreement, aggregation, annotators, guideline checks, filters, the audit."""

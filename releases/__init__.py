@@ -1,0 +1,1 @@
+"""Publish versioned datasets: build, splits, licences, card, manifest, verify."""

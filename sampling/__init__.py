@@ -1,0 +1,1 @@
+"""Choose which photos to compare: catalogue, embeddings, neighbours, pivots and branches."""

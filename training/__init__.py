@@ -1,0 +1,1 @@
+"""Learn from a release: features, models, metrics, one loop, evaluation."""
