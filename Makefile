@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 demo: setup
-	$(BIN)/python docs/demo.py
+	PATH="$(CURDIR)/$(BIN):$$PATH" bash docs/demo.sh demo-project
 
 lint: setup
 	$(BIN)/ruff check .
