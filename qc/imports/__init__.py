@@ -1,0 +1,1 @@
+"""Finished crowd work from files: one reader per format, each returns items and judgments."""

@@ -1,0 +1,44 @@
+"""Confidence intervals of agreement: a jackknife over clusters, on the scale of disagreement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pairs_to_words.qc.coefficients import Coefficient, Table
+from scipy.stats import t as student_t
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval and how it was made."""
+
+    low: float
+    high: float
+    method: str
+
+
+def interval(coefficient: Coefficient, table: Table, confidence: float = 0.95) -> Interval | None:
+    """Return a confidence interval of a coefficient, leaving out one cluster at a time.
+
+    The jackknife runs on log(1 - coefficient), where the estimate is nearer to symmetric, with
+    Student's t on the number of clusters less one. With perfect agreement there is no spread to
+    see, and no interval (None), as with fewer than three clusters.
+    """
+    if table.n_clusters < 3:
+        return None
+    estimate = float(coefficient(table.total))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.asarray(coefficient(table.leave_one_out()), dtype=float)
+    if not np.isfinite(each).all() or estimate >= 1 or (each >= 1).any():
+        return None
+    scale = np.log(1 - each)
+    n = table.n_clusters
+    error = float(np.sqrt((n - 1) / n * ((scale - scale.mean()) ** 2).sum()))
+    reach = float(student_t.ppf(0.5 + confidence / 2, n - 1)) * error
+    centre = float(np.log(1 - estimate))
+    return Interval(
+        1 - float(np.exp(centre + reach)),
+        1 - float(np.exp(centre - reach)),
+        f"jackknife-t on log(1 - x) over {n} {'clusters' if table.clustered else 'items'}",
+    )
