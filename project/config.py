@@ -30,7 +30,7 @@ class EmbedSection(_Section):
     """[embed]"""
 
     encoder: str = Field("tf_efficientnet_lite0", description="timm encoder for embeddings")
-    batch_size: int = Field(64, ge=1, description="photos per forward pass")
+    batch_size: int = Field(0, ge=0, description="photos per forward pass; 0 chooses")
 
 
 class SampleSection(_Section):

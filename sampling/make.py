@@ -1,0 +1,152 @@
+"""Make a project's sample: read its tables, draw, write the sample's folder, manifest last."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from pairs_to_words.project.files import hash_file, remove_leftovers, write_parquet
+from pairs_to_words.project.layout import Layout
+from pairs_to_words.project.manifest import Manifest, hash_inputs, is_current, write_manifest
+from pairs_to_words.project.progress import Progress, no_progress
+from pairs_to_words.sampling.catalog import Catalog, catalog_files, load_catalog
+from pairs_to_words.sampling.domain import Domain, build_domain
+from pairs_to_words.sampling.eligible import eligible_photos
+from pairs_to_words.sampling.embeddings import Embeddings, open_embeddings
+from pairs_to_words.sampling.fill import Rules
+from pairs_to_words.sampling.funnel import Funnel
+from pairs_to_words.sampling.plan import Plan
+from pairs_to_words.sampling.report import write_sheet
+from pairs_to_words.sampling.sample import Sample, sample_pairs
+
+
+@dataclass(frozen=True)
+class Request:
+    """What decides a sample, besides the catalogue and the embeddings.
+
+    Attributes:
+        pivots: Pivots wanted.
+        plan: Branches per pivot.
+        seed: Seed.
+        rules: The choices of sampling definitions 5.3.
+        licenses: Allowed SPDX ids.
+        encoder: Whose embeddings.
+    """
+
+    pivots: int
+    plan: Plan
+    seed: int
+    rules: Rules
+    licenses: tuple[str, ...]
+    encoder: str
+
+    def config(self) -> dict[str, object]:
+        """Return the request as the manifest keeps it."""
+        return {
+            "pivots": self.pivots,
+            "plan": self.plan.words(),
+            "rules": asdict(self.rules),
+            "licenses": list(self.licenses),
+            "encoder": self.encoder,
+        }
+
+
+def planned_manifest(layout: Layout, request: Request) -> Manifest:
+    """Return the manifest that a sample made now would have, without its counts.
+
+    Raises:
+        UserError: The catalogue or the embeddings are not there.
+    """
+    files = catalog_files(layout)
+    if not files["photos"].exists():
+        load_catalog(layout)
+    if request.plan.visual:
+        directory = layout.embeddings(request.encoder)
+        open_embeddings(directory)
+        files["embeddings"] = directory / "manifest.json"
+    return Manifest("sample", hash_inputs(files), request.config(), request.seed)
+
+
+def is_made(layout: Layout, name: str, planned: Manifest) -> bool:
+    """Tell whether the sample `name` is there and is what `planned` would make."""
+    return is_current(layout.sample(name), planned)
+
+
+def make_sample(
+    layout: Layout,
+    name: str,
+    request: Request,
+    *,
+    backend: str = "auto",
+    progress: Progress = no_progress,
+) -> Sample:
+    """Draw a sample and write pairs.parquet, draws.parquet, funnel.json, then the manifest.
+
+    Raises:
+        UserError: The catalogue or the embeddings are not there.
+        CouldNotError: The domain is too small for the request.
+    """
+    planned = planned_manifest(layout, request)
+    catalog = load_catalog(layout)
+    domain, embeddings, funnel = read_domain(layout, catalog, request)
+    sample = sample_pairs(
+        domain,
+        request.plan,
+        request.pivots,
+        request.seed,
+        rules=request.rules,
+        embeddings=embeddings,
+        backend=backend,
+        funnel=funnel,
+        progress=progress,
+    )
+    _write(layout, name, sample, planned, catalog)
+    return sample
+
+
+def read_domain(
+    layout: Layout, catalog: Catalog, request: Request
+) -> tuple[Domain, Embeddings | None, Funnel]:
+    """Read a project's eligible photos, their embeddings, and how they were filtered."""
+    embeddings = None
+    if request.plan.visual:
+        embeddings = open_embeddings(layout.embeddings(request.encoder))
+    funnel = Funnel()
+    kept = eligible_photos(
+        catalog.photos,
+        funnel,
+        licenses=request.licenses,
+        with_file=None if catalog.index is None else catalog.index["photo_id"].to_numpy(),
+        embedded=None if embeddings is None else embeddings.photo_ids,
+    )
+    return build_domain(kept, catalog.taxa, catalog.index), embeddings, funnel
+
+
+def _write(layout: Layout, name: str, sample: Sample, planned: Manifest, catalog: Catalog) -> None:
+    directory = layout.sample(name)
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "manifest.json").unlink(missing_ok=True)
+    remove_leftovers(directory)
+    for stale in [*directory.glob("contact-sheet*.jpg"), directory / "report.html"]:
+        stale.unlink(missing_ok=True)
+    write_parquet(directory / "pairs.parquet", sample.pairs)
+    write_parquet(directory / "draws.parquet", sample.draws)
+    sample.funnel.write(directory / "funnel.json")
+    names = ["pairs.parquet", "draws.parquet", "funnel.json"]
+    sheet = write_sheet(layout, name, sample.pairs.to_pandas(), catalog)
+    if sheet is not None:
+        names.append(sheet.name)
+    write_manifest(
+        directory,
+        Manifest(
+            planned.stage,
+            planned.inputs,
+            planned.config,
+            planned.seed,
+            outputs={name: hash_file(directory / name) for name in names},
+            counts={
+                "pairs": sample.pairs.num_rows,
+                "pivots": int(planned.config["pivots"]),
+            },
+            notes={"backend": sample.backend, "reviewed": False},
+        ),
+    )
