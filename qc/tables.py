@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pairs_to_words.project.errors import UserError
 from pyarrow import ArrowException
+from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
+
+_LONGEST_ROW = 64 << 20  # bytes; pyarrow refuses a row that spans two blocks
 
 SUFFIXES = {
     ".csv": "CSV",
@@ -48,22 +53,27 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _read_csv(path: Path, separator: str) -> pd.DataFrame:
+    with path.open("rb") as file:
+        head = file.readline().decode("utf-8-sig", "replace")
+    header = next(csv.reader([head], delimiter=separator), [])
+    if not header:
+        raise UserError(f"{path} is empty.", "Expected a header row and rows below it.")
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise UserError(f"{path}: two columns are called {twice!r}.", "Rename one.")
     try:
-        frame = pd.read_csv(
+        table = read_csv(
             path,
-            sep=separator,
-            dtype=str,
-            keep_default_na=False,
-            na_values={},
-            encoding="utf-8-sig",
-            index_col=False,
-            on_bad_lines="error",
+            read_options=ReadOptions(block_size=_LONGEST_ROW),
+            parse_options=ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=ConvertOptions(
+                column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False
+            ),
         )
-    except pd.errors.EmptyDataError as error:
-        raise UserError(f"{path} is empty.", "Expected a header row and rows below it.") from error
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        said = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise UserError(f"{path}: {said}.", "Expected UTF-8 text, a header, even rows.") from error
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        said = str(error).removeprefix("CSV parse error: ").splitlines()[0][:200]
+        raise UserError(f"{path}: {said}.", "Expected UTF-8 text with even rows.") from error
+    frame: pd.DataFrame = table.to_pandas()
     frame.index = pd.RangeIndex(2, len(frame) + 2)
     return frame.where(frame != "", None)
 
