@@ -64,14 +64,17 @@ def _read_csv(path: Path, separator: str) -> pd.DataFrame:
     try:
         table = read_csv(
             path,
-            read_options=ReadOptions(block_size=_LONGEST_ROW),
+            read_options=ReadOptions(
+                block_size=_LONGEST_ROW, use_threads=False
+            ),  # threads lose rows' numbers
             parse_options=ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=ConvertOptions(
                 column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False
             ),
         )
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-        said = str(error).removeprefix("CSV parse error: ").splitlines()[0][:200]
+        said = str(error).removeprefix(f"{path}: ").removeprefix("CSV parse error: ")
+        said = said.splitlines()[0][:200]
         raise UserError(f"{path}: {said}.", "Expected UTF-8 text with even rows.") from error
     frame: pd.DataFrame = table.to_pandas()
     frame.index = pd.RangeIndex(2, len(frame) + 2)
