@@ -62,6 +62,7 @@ class Task(_Part):
         title: What workers see in the task list.
         description: One or two sentences for workers.
         after: The task whose verdict `pass` opens this one for a unit; empty opens it at once.
+        shows: Answers that become items, as `task.field` (`writing.paragraph`); empty: the units.
         items_per_hit: Items on one page.
         redundancy: Different workers per item.
         reward: Pay per assignment in USD.
@@ -75,6 +76,7 @@ class Task(_Part):
     description: str = Field(max_length=2000)
     keywords: str = Field("", max_length=1000)
     after: str = ""
+    shows: str = Field("", pattern=r"^([a-z_]+\.[a-z_0-9]+)?$")
     items_per_hit: int = Field(1, ge=1)
     redundancy: int = Field(1, ge=1)
     reward: Decimal = Field(decimal_places=2, ge=0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairs_to_words.annotation.money import MANY_ASSIGNMENTS
 from pairs_to_words.annotation.server.hit_state import save_hit
 from pairs_to_words.annotation.server.memory import Memory
-from pairs_to_words.annotation.server.money import MANY_ASSIGNMENTS
 from pairs_to_words.annotation.server.notifications import notify
 from pairs_to_words.annotation.server.policies import Policy, number
 from pairs_to_words.annotation.server.policy_results import add_action

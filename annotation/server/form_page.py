@@ -11,7 +11,47 @@ from pairs_to_words.annotation.server.question_form import child, children, text
 from pairs_to_words.annotation.server.questions import parse_xml
 
 _ALLOWED = frozenset(
-    ["a", "b", "i", "em", "strong", "big", "small", "sub", "sup", "p", "br", "hr", "ul", "ol", "li", "dl", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "code", "blockquote", "table", "thead", "tbody", "tr", "td", "th", "caption", "img", "span", "div", "font", "tt"]
+    [
+        "a",
+        "b",
+        "i",
+        "em",
+        "strong",
+        "big",
+        "small",
+        "sub",
+        "sup",
+        "p",
+        "br",
+        "hr",
+        "ul",
+        "ol",
+        "li",
+        "dl",
+        "dt",
+        "dd",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "pre",
+        "code",
+        "blockquote",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "td",
+        "th",
+        "caption",
+        "img",
+        "span",
+        "div",
+        "font",
+        "tt",
+    ]
 )
 """What FormattedContent may contain: markup for text, never a script or a form."""
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from pairs_to_words.annotation.money import MANY_ASSIGNMENTS, from_cents, to_cents
 from pairs_to_words.annotation.server.faults import (
     ParameterValidationError,
     RequestError,
@@ -19,7 +20,6 @@ from pairs_to_words.annotation.server.hit_state import available, find_hit, save
 from pairs_to_words.annotation.server.ids import new_id
 from pairs_to_words.annotation.server.layouts import fill_layout
 from pairs_to_words.annotation.server.memory import Call
-from pairs_to_words.annotation.server.money import MANY_ASSIGNMENTS, from_cents, to_cents
 from pairs_to_words.annotation.server.notifications import notify
 from pairs_to_words.annotation.server.paging import page
 from pairs_to_words.annotation.server.policies import check_policies

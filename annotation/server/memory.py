@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pairs_to_words.annotation.server.money import MASTERS, reward_fee
+from pairs_to_words.annotation.money import MASTERS, reward_fee
 from pairs_to_words.annotation.server.tables import hit_types
 from sqlalchemy import Connection, select
 

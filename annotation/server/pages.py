@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from pairs_to_words.annotation.server.money import from_cents
+from pairs_to_words.annotation.money import from_cents
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 

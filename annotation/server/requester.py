@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pairs_to_words.annotation.money import from_cents
 from pairs_to_words.annotation.server.faults import RequestError
 from pairs_to_words.annotation.server.ids import new_access_key_id, new_id, new_token
 from pairs_to_words.annotation.server.memory import Call
-from pairs_to_words.annotation.server.money import from_cents
 from pairs_to_words.annotation.server.tables import (
     access_keys,
     account_entries,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pairs_to_words.annotation.money import MASTERS
 from pairs_to_words.annotation.server.faults import (
     ParameterValidationError,
     does_not_exist,
     not_valid,
 )
 from pairs_to_words.annotation.server.memory import Call, Memory
-from pairs_to_words.annotation.server.money import MASTERS
 from pairs_to_words.annotation.server.tables import (
     qualification_types,
     qualifications,

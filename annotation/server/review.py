@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pairs_to_words.annotation.money import bonus_fee, from_cents, to_cents
 from pairs_to_words.annotation.server.faults import (
     ParameterValidationError,
     RequestError,
@@ -15,7 +16,6 @@ from pairs_to_words.annotation.server.faults import (
 from pairs_to_words.annotation.server.hit_operations import shape_hit
 from pairs_to_words.annotation.server.hit_state import find_hit, load_hit, move
 from pairs_to_words.annotation.server.memory import Call, Memory
-from pairs_to_words.annotation.server.money import bonus_fee, from_cents, to_cents
 from pairs_to_words.annotation.server.notifications import notify
 from pairs_to_words.annotation.server.paging import page
 from pairs_to_words.annotation.server.requester import book, require_funds, token_used

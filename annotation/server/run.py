@@ -15,10 +15,10 @@ from typing import IO
 from urllib.parse import urlsplit
 
 import uvicorn
+from pairs_to_words.annotation.money import to_cents
 from pairs_to_words.annotation.server.app import build_app
 from pairs_to_words.annotation.server.crowd import Crowd
 from pairs_to_words.annotation.server.database import Database, open_database
-from pairs_to_words.annotation.server.money import to_cents
 from pairs_to_words.annotation.server.requester import create_access_key, create_requester
 from pairs_to_words.annotation.server.tables import access_keys
 from pairs_to_words.project.clock import Clock, iso, system_clock

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from pairs_to_words.annotation.money import from_cents
 from pairs_to_words.annotation.server.body import read_fields
 from pairs_to_words.annotation.server.crowd import Crowd
 from pairs_to_words.annotation.server.frames import frame_response, outer_source
 from pairs_to_words.annotation.server.hit_operations import load_question
-from pairs_to_words.annotation.server.money import from_cents
 from pairs_to_words.annotation.server.pages import render, wants_json
 from pairs_to_words.annotation.server.questions import parse_question
 from pairs_to_words.annotation.server.requirements import is_blocked, load_worker, may

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairs_to_words.annotation.server.money import MASTERS
+from pairs_to_words.annotation.money import MASTERS
 from pairs_to_words.annotation.server.requirements import (
     ADULT,
     LOCALE,
