@@ -54,7 +54,7 @@ class CrowdSection(_Section):
     )
     port: int = Field(8765, ge=0, le=65535, description="loopback port of `collect serve`")
     max_cost: Decimal = Field(
-        Decimal("1000.00"), ge=0, description="spending cap of the project, fees included (USD)"
+        Decimal("5000.00"), ge=0, description="spending cap of the project, fees included (USD)"
     )
     hourly_floor: Decimal = Field(
         Decimal("15.00"), ge=0, description="warn when the median worker earns less per hour (USD)"
