@@ -239,8 +239,11 @@ def contradictions(text: str, first: Traits, second: Traits) -> int:
     return wrong
 
 
-_COLOUR_WORDS = ("dark grey", "light grey", "olive green", "black", "white", "brown", "rufous")
-_COLOUR_WORDS += ("buff", "yellow", "blue", "red", "orange")
+_COLOUR_WORDS = tuple(
+    "dark grey,light grey,olive green,black,white,brown,rufous,buff,yellow,blue,red,orange".split(
+        ","
+    )
+)
 
 
 def _stated_colour(clause: str, part: str) -> str | None:
