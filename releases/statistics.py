@@ -1,0 +1,104 @@
+"""Measure a release: every number on its card comes from here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from pairs_to_words.project.protocol import ProtocolDeclaration, ReleaseRule
+from pairs_to_words.project.records import LEVELS, VISUAL
+from pairs_to_words.project.splitter import SPLITTER, sentences, words
+from pairs_to_words.project.store.judgments import read_items, read_judgments, read_verdicts
+from pairs_to_words.project.store.tables import ledger
+from pairs_to_words.qc.audit import field_agreement
+from pairs_to_words.releases.rows import Gathered
+from sqlalchemy import Connection, func, select
+
+
+def measure(
+    connection: Connection, gathered: Gathered, rule: ReleaseRule, protocol: ProtocolDeclaration
+) -> dict[str, Any]:
+    """Return flat numbers and mappings that describe a release."""
+    rows = gathered.paragraphs.to_pylist()
+    tokens = [[word.lower() for word in words(row["text"])] for row in rows]
+    n_sentences = [len(sentences(row["text"])) for row in rows]
+    levels = (VISUAL, *LEVELS)
+    found: dict[str, Any] = {
+        "pairs": len({row["pair_id"] for row in rows}),
+        "texts": len(rows),
+        "texts_per_pair": _rounded(len(rows) / len({row["pair_id"] for row in rows})),
+        "sentences": sum(n_sentences),
+        "words": sum(map(len, tokens)),
+        "words_per_text": _rounded(sum(map(len, tokens)) / len(rows)),
+        "sentences_per_text": _rounded(sum(n_sentences) / len(rows)),
+        "vocabulary": len({word for text in tokens for word in text}),
+        "writers": len({row["writer"] for row in rows}),
+        "photos": len(gathered.attributions),
+        "pivot_species": len({row["photo_1_species_id"] for row in rows}),
+        "species": len({row[f"photo_{side}_species_id"] for row in rows for side in (1, 2)}),
+        "judgments": gathered.judgments.num_rows,
+        "simulated_texts": sum(row["simulated"] for row in rows),
+        "splitter": SPLITTER,
+        "texts_by_split": _count((row["split"] for row in rows), list(rule.splits)),
+        "pairs_by_split": _count(
+            {row["pair_id"]: row["split"] for row in rows}.values(), list(rule.splits)
+        ),
+        "texts_by_level": _count((row["level_requested"] for row in rows), levels),
+        "photo_licenses": _count(row["license"] for row in gathered.attributions),
+        "funnel": gathered.funnel,
+        "agreement": _agreement(connection, rule, protocol),
+    }
+    if cost := _cost(connection):
+        found["cost_usd"] = cost
+        found["cost_usd_per_text"] = _rounded(sum(cost.values()) / len(rows))
+    return found
+
+
+def _agreement(
+    connection: Connection, rule: ReleaseRule, protocol: ProtocolDeclaration
+) -> dict[str, float | None]:
+    """Return alpha of each label field of the required tasks, on all items and on those kept."""
+    found: dict[str, float | None] = {}
+    for task in rule.requires:
+        items = read_items(connection, task)
+        verdicts = read_verdicts(connection, task)
+        rows = read_judgments(connection, task)
+        for field in protocol.task(task).fields:
+            if field.kind != "label":
+                continue
+            part = rows[rows["field"] == field.name]
+            kept = part[
+                [
+                    verdicts.get(i) is not None and verdicts[i].verdict == "pass"
+                    for i in part["item_id"]
+                ]
+            ]
+            for name, chosen in (("all items", part), ("kept items", kept)):
+                result = field_agreement(chosen, items, "per_worker", field.level)
+                value = result[f"krippendorff_alpha_{field.level}"].value
+                found[f"{task} {field.name}, {name}"] = _rounded(value, 6)
+    return found
+
+
+def _cost(connection: Connection) -> dict[str, float]:
+    """Return kind of confirmed payment -> USD, fees included."""
+    query = (
+        select(ledger.c.kind, func.sum(ledger.c.amount + ledger.c.fee))
+        .where(ledger.c.state == "confirmed")
+        .group_by(ledger.c.kind)
+        .order_by(ledger.c.kind)
+    )
+    paid = {row[0]: float(Decimal(row[1])) for row in connection.execute(query)}
+    return {kind: round(amount, 2) for kind, amount in paid.items() if amount}
+
+
+def _count(values: Any, order: Sequence[str] = ()) -> dict[str, int]:
+    counted = Counter(values)
+    names = [name for name in order if name in counted]
+    return {name: counted[name] for name in [*names, *sorted(set(counted) - set(names))]}
+
+
+def _rounded(value: float | None, digits: int = 3) -> float | None:
+    return None if value is None else round(float(value), digits)
