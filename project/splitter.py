@@ -10,9 +10,9 @@ import re
 SPLITTER = "pairs-to-words splitter 1"
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
-# A full stop after these does not end a sentence.
-_ABBREVIATED = "e.g i.e etc vs cf approx no nr fig ca mr mrs dr st in cm mm ft"
-_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+# A full stop after the first never ends a sentence, after the second only before a capital.
+_NEVER_LAST = frozenset({"e.g", "i.e", "vs", "cf", "mr", "mrs", "dr"})
+_ABBREVIATIONS = frozenset({"etc", "approx", "no", "nr", "fig", "ca", "st", "in", "cm", "mm", "ft"})
 _END = re.compile(r"([.!?…]+[\"'”’)\]]*)(?=\s+\S|$)")
 
 
@@ -35,7 +35,8 @@ def sentences(text: str) -> list[str]:
             initial = len(last) == 1 and last.isalpha()
             if match[1].startswith(".") and len(match[1]) == 1:
                 following = line[match.end() :].lstrip()[:1]
-                if (last in _ABBREVIATIONS or initial) and following:
+                shortened = last in _ABBREVIATIONS and not following.isupper()
+                if following and (last in _NEVER_LAST or initial or shortened):
                     continue
             found.append(line[start : match.end()].strip())
             start = match.end()

@@ -61,10 +61,12 @@ def _files(directory: Path) -> list[str]:
 def _read_sums(path: Path) -> dict[str, str]:
     listed: dict[str, str] = {}
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read: {error}.") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    if not text.endswith("\n"):
+        raise UserError(f"{path} ends in the middle of a line.")
+    for number, line in enumerate(text[:-1].split("\n"), start=1):
         digest, gap, name = line[:64], line[64:66], line[66:]
         if gap != "  " or not name or ".." in Path(name).parts or name.startswith("/"):
             raise UserError(f"{path} line {number} is not `<sha256>  <file>`.")

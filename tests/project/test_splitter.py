@@ -11,6 +11,8 @@ from pairs_to_words.project.splitter import sentences, words
         ("It is 1.5 times longer. Yes.", 2),
         ("It has spots, e.g. on the wing, and bars.", 1),
         ("Animal A. has spots", 1),
+        ("It is longer by 5 mm. It is paler.", 2),
+        ("It is 5 mm. longer, approx. as long as no. 2.", 1),
         ("No full stop", 1),
         ("One.\nTwo", 2),
         ("Wait... what?", 2),
