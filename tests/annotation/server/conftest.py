@@ -6,6 +6,7 @@ import os
 import re
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +15,7 @@ import boto3
 import pytest
 import requests
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from pairs_to_words.annotation.server.run import Running, start_server
 from pairs_to_words.project.layout import Layout
 from sqlalchemy import create_engine, text
@@ -196,11 +198,26 @@ def new_hit(mturk: Any) -> Callable[..., dict[str, Any]]:
     return make
 
 
-def code_of(error: Any) -> str:
-    """The TurkErrorCode of a boto3 error without its prefix."""
-    return str(error.value.response["TurkErrorCode"]).removeprefix("AWS.MechanicalTurk.")
+@pytest.fixture
+def question() -> str:
+    """A HTMLQuestion with one text field, `words`."""
+    return HTML
 
 
-def without_time(message: str) -> str:
-    """A service message without the time at its end."""
-    return re.sub(r" \(\d{13}( s)?\)$", "", message)
+@pytest.fixture
+def refused() -> Callable[..., Any]:
+    """Expect a refusal: `with refused("HITDoesNotExist", "Hit X does not exist."): ...`."""
+
+    @contextmanager
+    def expect(code: str, message: str = "") -> Iterator[dict[str, Any]]:
+        found: dict[str, Any] = {}
+        with pytest.raises(ClientError) as caught:
+            yield found
+        found |= caught.value.response
+        given = str(found.get("TurkErrorCode") or found["Error"]["Code"])
+        assert given.removeprefix("AWS.MechanicalTurk.") == code, found
+        text = re.sub(r" \(\d{13}( s)?\)$", "", found["Error"]["Message"])
+        if message:
+            assert text == message
+
+    return expect
