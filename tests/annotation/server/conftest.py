@@ -149,7 +149,17 @@ def mturk(server: Running, clock: MovingClock, monkeypatch: pytest.MonkeyPatch) 
     return client_of(server)
 
 
-def invite(server: Running, *labels: str, kind: str = "person") -> list[dict[str, str]]:
+@pytest.fixture
+def invite(server: Running) -> Callable[..., list[dict[str, str]]]:
+    """Make invitation links: `invite("ann", kind="person")`."""
+
+    def make(*labels: str, kind: str = "person") -> list[dict[str, str]]:
+        return invitations(server, *labels, kind=kind)
+
+    return make
+
+
+def invitations(server: Running, *labels: str, kind: str = "person") -> list[dict[str, str]]:
     answer = requests.post(
         f"{server.url}/admin/invitations",
         json={"kind": kind, "labels": list(labels)},
@@ -165,7 +175,7 @@ def new_worker(server: Running) -> Callable[..., Worker]:
     """Make and sign in a worker by label."""
 
     def make(label: str = "ann", kind: str = "person") -> Worker:
-        [made] = invite(server, label, kind=kind)
+        [made] = invitations(server, label, kind=kind)
         session = requests.Session()
         answer = session.post(made["url"], allow_redirects=False)
         assert answer.status_code == 303
