@@ -206,17 +206,18 @@ def read_photo(file: Path, preprocessing: dict[str, Any]) -> Tensor:
 
 
 def _decode(file: Path) -> Tensor:
-    from torchvision.io import ImageReadMode, decode_image
-
     try:
         data = file.read_bytes()
     except OSError as error:
         raise CouldNotError(f"{file} cannot be read: {error.strerror}.") from error
     try:
+        # Three times as fast as Pillow and equal to it; torchvision announced its removal.
+        from torchvision.io import ImageReadMode, decode_image
+
         raw = torch.frombuffer(bytearray(data), dtype=torch.uint8)
         image: Tensor = decode_image(raw, ImageReadMode.RGB, apply_exif_orientation=True)
         return image
-    except (RuntimeError, ValueError):
+    except (ImportError, RuntimeError, ValueError):
         return _decode_with_pillow(file, data)
 
 

@@ -7,8 +7,8 @@ a computer gets to the work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,12 +63,41 @@ class Branch:
     same_observation: bool = False
 
 
-@dataclass
-class Used:
-    """Photos and observations that the sample uses so far (places in the domain)."""
+SPARING, UNSPARING, SHARING, RELAXED = range(4)
+"""Tiers of a draw, each tried when the one before cannot fill the level:
 
-    photos: set[int] = field(default_factory=set)
-    observations: set[int] = field(default_factory=set)
+sparing     leaves every species that is still to be asked enough observations to become a pivot;
+            in a small catalogue, common species would else crowd the rare ones out of the pivots
+unsparing   any observation that no other pivot uses
+sharing     also another photo of an observation that another pivot uses
+relaxed     also an observer twice (5.3 no. 9: only when the pool empties)
+"""
+
+
+class Used:
+    """What the sample uses so far, as places in the domain.
+
+    Attributes:
+        photos: Photos of pivots and branches.
+        observations: Their observations.
+        free: Observations of each species that nobody uses.
+        needed: Observations that a species still to be asked needs as a pivot; 0 after its turn.
+    """
+
+    def __init__(self, domain: Domain, plan: Plan, asked: Ints):
+        self.photos: set[int] = set()
+        self.observations: set[int] = set()
+        self.free: list[int] = domain.observation_counts.tolist()
+        self.needed = [0] * len(self.free)
+        for species in asked.tolist():
+            self.needed[species] = 1 + plan.levels.get(LEVELS[0], 0)
+
+    def add(self, photo: int, observation: int, species: int) -> None:
+        """Mark a photo as used."""
+        self.photos.add(photo)
+        if observation not in self.observations:
+            self.observations.add(observation)
+            self.free[species] -= 1
 
 
 class Row:
@@ -122,31 +151,54 @@ class Row:
         Args:
             observation: Place of the observation.
             level: The taxonomic level.
-            tier: 0 keeps every rule; 1 allows another photo of an observation that another pivot
-                uses; 2 also allows an observer twice (5.3 no. 9: only when the pool empties).
+            tier: How much may be given up, see `SPARING` to `RELAXED`.
         """
         if observation in self.observations:
             return False
         observer = int(self.domain.observer[observation])
         again = self.rules.observer_cap and observer in self.observers
-        if again and tier < 2:
+        if again and tier < RELAXED:
             return False
-        photo = self.photo_of(observation, strict=tier == 0)
+        if tier == SPARING and not self._spared(int(self.domain.observation_species[observation])):
+            return False
+        photo = self.photo_of(observation, strict=tier < SHARING)
         if photo < 0 or self.near_duplicate(photo):
             return False
         self._add(photo, observation, observer, level, again=again)
         return True
 
+    def _spared(self, species: int) -> bool:
+        """Tell whether `species` can lose one more observation and still become a pivot."""
+        if self.rules.reuse_photos or species == self.species:
+            return True
+        taken = sum(
+            self.domain.observation_species[self.domain.photo_observation[branch.photo]] == species
+            for branch in self.branches
+        )
+        return bool(self.used.free[species] - taken > self.used.needed[species])
+
+    def fresh(self) -> Row:
+        """Return an empty row of the same pivot."""
+        return Row(self.domain, self.rules, self.used, self.pivot)
+
+    def sort_branches(self) -> None:
+        """Put the branches in the order of a plan: visual, then species to class."""
+        order = {level: number for number, level in enumerate((VISUAL, *LEVELS))}
+        self.branches.sort(key=lambda branch: (order[branch.level], branch.draw))
+
     def fill_visual(self, wanted: int, nearest: Sequence[int], *, cap: bool) -> bool:
         """Take the first acceptable of the nearest photos; tell whether `wanted` were found.
+
+        Called again with a longer list or without the cap, it goes on from what it has.
 
         Args:
             wanted: Visual branches.
             nearest: Photo places, nearest first, without the pivot itself.
             cap: Keep the observer cap; without it the whole domain offered too few (5.3 no. 9).
         """
+        found = sum(branch.level == VISUAL for branch in self.branches)
         for rank, photo in enumerate(nearest):
-            if len(self.branches) >= wanted:
+            if found >= wanted:
                 break
             if not self.rules.reuse_photos and photo in self.used.photos:
                 continue
@@ -158,7 +210,18 @@ class Row:
             if (again and cap) or self.near_duplicate(photo):
                 continue
             self._add(photo, observation, observer, VISUAL, again=again, rank=rank)
-        return len(self.branches) >= wanted
+            found += 1
+        return found >= wanted
+
+    def fill_levels(
+        self, plan: Plan, levels: Sequence[str], proposal: dict[str, Ints] | None, seed: int
+    ) -> str:
+        """Draw the plan's branches of `levels`; return the level that ran short, or nothing."""
+        for level in levels:
+            offered = None if proposal is None else proposal[level]
+            if not self.fill_level(level, plan.levels[level], offered, seed):
+                return level
+        return ""
 
     def fill_level(self, level: str, draws: int, proposal: Ints | None, seed: int) -> bool:
         """Draw `draws` branches of `level`; tell whether the pool gave as many.
@@ -173,7 +236,7 @@ class Row:
         if proposal is not None and self._take_all(level, proposal):
             return True
         found: list[int] = []
-        for tier in (0, 1, 2):
+        for tier in (SPARING, UNSPARING, SHARING, RELAXED):
             draw_level(
                 self.domain,
                 level,
@@ -191,7 +254,7 @@ class Row:
     def _take_all(self, level: str, proposal: Ints) -> bool:
         before = len(self.branches)
         for place in proposal.tolist():
-            if place < 0 or not self.take(place, level, tier=0):
+            if place < 0 or not self.take(place, level, tier=SPARING):
                 for branch in self.branches[before:]:
                     observation = int(self.domain.photo_observation[branch.photo])
                     self.observations.discard(observation)
@@ -218,22 +281,6 @@ class Row:
 
     def commit(self) -> None:
         """Mark the row's photos and observations as used."""
-        for photo in self._photos():
-            self.used.photos.add(photo)
-            self.used.observations.add(int(self.domain.photo_observation[photo]))
-
-    def _photos(self) -> Iterator[int]:
-        yield self.pivot
-        for branch in self.branches:
-            yield branch.photo
-
-
-def fill_levels(row: Row, plan: Plan, proposal: dict[str, Ints] | None, seed: int) -> str:
-    """Draw every level of the plan for a row; return the level that ran short, or nothing."""
-    for level in LEVELS:
-        if level not in plan.levels:
-            continue
-        offered = None if proposal is None else proposal[level]
-        if not row.fill_level(level, plan.levels[level], offered, seed):
-            return level
-    return ""
+        for photo in [self.pivot, *(branch.photo for branch in self.branches)]:
+            observation = int(self.domain.photo_observation[photo])
+            self.used.add(photo, observation, int(self.domain.observation_species[observation]))

@@ -17,7 +17,7 @@ from pairs_to_words.project.records import PAIRS, VISUAL
 from pairs_to_words.sampling.branches import propose
 from pairs_to_words.sampling.domain import Domain
 from pairs_to_words.sampling.embeddings import Embeddings, read_rows, squared_distances
-from pairs_to_words.sampling.fill import Row, Rules, Used, fill_levels
+from pairs_to_words.sampling.fill import Row, Rules, Used
 from pairs_to_words.sampling.funnel import Funnel
 from pairs_to_words.sampling.neighbours import nearest
 from pairs_to_words.sampling.pivots import (
@@ -210,7 +210,7 @@ def _fill(
     progress: Progress,
 ) -> tuple[list[Row], list[str]]:
     """Go through the species in order until `pivots` are filled."""
-    used = Used()
+    used = Used(domain, plan, order)
     rows: list[Row] = []
     short: list[str] = []
     candidates = _candidate_photos(domain, order, seed, reviewed)
@@ -219,24 +219,21 @@ def _fill(
     for place in range(len(order)):
         if len(rows) == pivots:
             break
+        used.needed[order[place]] = 0
         pivot = _free(candidates[place], used, rules)
         if pivot < 0:
             short.append("pivot photo")
             continue
-        row: Row | None = Row(domain, rules, used, pivot)
-        if search is not None:
-            if pivot not in search.found:
-                ahead = _upcoming(candidates[place:], pivots - len(rows), used, rules)
-                search.ask([photo for photo in ahead if photo not in search.found], SEARCH_DEPTH)
-            row = _row_with_visual(domain, plan, rules, used, search, pivot)
-        if row is None:
-            short.append(VISUAL)
-            continue
+        if search is not None and pivot not in search.found:
+            ahead = _upcoming(candidates[place:], pivots - len(rows), used, rules)
+            search.ask([photo for photo in ahead if photo not in search.found], SEARCH_DEPTH)
         proposal = {level: drawn[place] for level, drawn in proposals.items()}
         is_first = domain.photo_observation[pivot] == first[place]
-        failed = fill_levels(row, plan, proposal if is_first else None, seed)
-        if failed:
-            short.append(failed)
+        row = _fill_row(
+            Row(domain, rules, used, pivot), plan, search, proposal if is_first else None, seed
+        )
+        if isinstance(row, str):
+            short.append(row)
             continue
         row.commit()
         rows.append(row)
@@ -268,23 +265,41 @@ def _upcoming(candidates: Ints, wanted: int, used: Used, rules: Rules) -> list[i
     return [photo for photo in ahead if photo >= 0]
 
 
-def _row_with_visual(
-    domain: Domain, plan: Plan, rules: Rules, used: Used, search: _Search, pivot: int
-) -> Row | None:
-    """Start a row with its visual neighbours; None when the whole domain has too few."""
-    depth = SEARCH_DEPTH
+def _fill_row(
+    row: Row, plan: Plan, search: _Search | None, proposal: dict[str, Ints] | None, seed: int
+) -> Row | str:
+    """Find all branches of a pivot, or name the level that cannot be filled.
+
+    Visual neighbours come first and the levels draw from what they leave (5.3 no. 7). Where a level
+    then runs short (the nearest photos of a species with four observations are its other three),
+    that level is drawn before the visual neighbours: look-ahead promised it enough.
+    """
+    early: list[str] = []
     while True:
-        near = search.found[pivot].tolist()
-        for cap in (True, False):
-            row = Row(domain, rules, used, pivot)
-            if row.fill_visual(plan.visual, near, cap=cap):
-                return row
-            if len(near) >= depth - 1:
-                break
-        else:
-            return None
-        depth *= 4
-        search.ask([pivot], depth)
+        trial = row.fresh()
+        failed = trial.fill_levels(plan, early, proposal, seed)
+        if not failed and search is not None and not _fill_visual(trial, plan, search):
+            failed = VISUAL
+        if not failed:
+            later = [level for level in plan.levels if level not in early]
+            failed = trial.fill_levels(plan, later, proposal, seed)
+        if not failed:
+            trial.sort_branches()
+            return trial
+        if failed in (VISUAL, *early) or search is None:
+            return failed
+        early.append(failed)
+
+
+def _fill_visual(row: Row, plan: Plan, search: _Search) -> bool:
+    """Add the visual neighbours, searching deeper when the rules refuse most of the nearest."""
+    depth = SEARCH_DEPTH
+    while not row.fill_visual(plan.visual, search.found[row.pivot].tolist(), cap=True):
+        if len(search.found[row.pivot]) < depth - 1:
+            return row.fill_visual(plan.visual, search.found[row.pivot].tolist(), cap=False)
+        depth = max(depth, len(search.found[row.pivot]) + 1) * 4
+        search.ask([row.pivot], depth)
+    return True
 
 
 def _report(funnel: Funnel, rows: list[Row], short: list[str], pivots: int) -> None:

@@ -150,7 +150,8 @@ def _finished(shard: Path, key: str) -> str:
 
 
 def _write_shard(shard: Path, key: str, ids: Ints, features: NDArray[np.floating]) -> str:
-    rows = features.astype(np.float16)
+    with np.errstate(over="ignore"):
+        rows = features.astype(np.float16)
     bad = ~np.isfinite(rows).all(axis=1)
     if bad.any():
         raise CouldNotError(

@@ -41,7 +41,7 @@ def genus_draws(domain: Domain, draws: int) -> np.ndarray:
 
 
 def pair_p_value(drawn: np.ndarray, species: list[int]) -> float:
-    pairs = {pair: 0 for pair in combinations(species, 2)}
+    pairs = dict.fromkeys(combinations(species, 2), 0)
     for first, second in np.sort(drawn, axis=1).tolist():
         pairs[(first, second)] += 1
     return float(stats.chisquare(list(pairs.values())).pvalue)

@@ -38,7 +38,9 @@ def pool(tree: Tree, level: str, species: int) -> set[int]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_pools_equal_a_brute_force_lowest_common_ancestor(build: SimpleNamespace, seed: int) -> None:
+def test_pools_equal_a_brute_force_lowest_common_ancestor(
+    build: SimpleNamespace, seed: int
+) -> None:
     taxa = build.taxa(build.lineages(np.random.default_rng(seed), 150))
     tree, lines = build_tree(taxa), ancestry(taxa)
     for place, identity in enumerate(tree.species_id.tolist()):
@@ -75,7 +77,9 @@ def test_unknown_ancestors_never_count_as_the_same_one(build: SimpleNamespace) -
     assert pool(tree, "order", one) == {2}
 
 
-def test_species_of_another_class_are_in_no_pool_and_are_told_as_beyond(build: SimpleNamespace) -> None:
+def test_species_of_another_class_are_in_no_pool_and_are_told_as_beyond(
+    build: SimpleNamespace,
+) -> None:
     tree = build_tree(build.taxa([(1, 10, 20, 30, 3), (2, 11, 21, 31, 3), (3, 12, 22, 32, 4)]))
     bird, other = tree.places(np.array([1, 3]))
     assert pool(tree, "class", bird) == {2}
