@@ -165,6 +165,7 @@ def _people(judgments: pd.DataFrame, task: str, reward: float | None) -> dict[st
     dated = judgments.assign(day=judgments["submitted_at"].str[:10])
     days = dated[dated["day"] != ""].groupby("worker_id")["day"].nunique()
     once = judgments.drop_duplicates(["worker_id", "assignment_id", "item_id"])
+    once = once.assign(work_seconds=_active_seconds(once))
     seconds = once.groupby("worker_id")["work_seconds"]
     median, total = seconds.median(), seconds.sum()
     submissions = once[once["assignment_id"] != ""].groupby("worker_id")["assignment_id"].nunique()
@@ -186,6 +187,14 @@ def _people(judgments: pd.DataFrame, task: str, reward: float | None) -> dict[st
             hourly_pay=paid / hours if hours and paid else None,
         )
     return people
+
+
+def _active_seconds(rows: pd.DataFrame) -> pd.Series[float]:
+    """Return the page's own measure of active time where there is one, else the server's."""
+    measured = rows["telemetry"].map(
+        lambda t: float(t["seconds"]) if t and "seconds" in t else None
+    )
+    return pd.to_numeric(measured).fillna(pd.to_numeric(rows["work_seconds"]))
 
 
 def _judge_labels(
