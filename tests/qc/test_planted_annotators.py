@@ -1,6 +1,4 @@
-"""Over five seeds, the audit flags every planted bad annotator of the simulation and no good one."""
-
-from pathlib import Path
+"""Over five seeds the audit flags each planted annotator of the simulation and no good one."""
 
 import pandas as pd
 import pytest
