@@ -103,7 +103,8 @@ def build_release(
         return Built(_same_release(target, manifest, version), new=False)
     with atomic_directory(target) as folder:
         _write_rows(folder, gathered, rule)
-        write_json(folder / "statistics.json", statistics)
+        # Not sorted: steps of the funnel and levels have an order of their own.
+        write_text(folder / "statistics.json", json.dumps(statistics, indent=2) + "\n")
         write_text(folder / "README.md", dataset_card(title, version, protocol, rule, statistics))
         write_text(folder / "CITATION.cff", citation(title, version, config))
         said = None if before is None else say_version(before)
