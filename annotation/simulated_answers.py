@@ -20,14 +20,14 @@ from pairs_to_words.project.records import SIMULATED_WORKER_PREFIX, Judgment
 from pairs_to_words.project.seeds import keyed_rng
 
 SKILLS = {
-    "good": "labels right 96 times in 100; writes two to four true differences",
-    "hasty": "labels right 88 times in 100; writes one true difference, fast",
+    "good": "labels right 98 times in 100; writes two to four true differences",
+    "hasty": "labels right 93 times in 100; writes one true difference, fast",
     "random": "labels by chance; describes some other pair",
     "copy-paste": "calls everything clear; pastes one of two sentences everywhere",
     "species-namer": "labels like a good one; names the species, which is forbidden",
 }
 
-_LABEL_ACCURACY = {"good": 0.96, "hasty": 0.88, "random": 0.0, "species-namer": 0.96}
+_LABEL_ACCURACY = {"good": 0.98, "hasty": 0.93, "species-namer": 0.98}
 _PACE = {"good": 1.0, "hasty": 0.45, "random": 0.3, "copy-paste": 0.22, "species-namer": 0.8}
 """Time on an item as a share of the task's estimate."""
 
@@ -240,9 +240,7 @@ def contradictions(text: str, first: Traits, second: Traits) -> int:
 
 
 _COLOUR_WORDS = tuple(
-    "dark grey,light grey,olive green,black,white,brown,rufous,buff,yellow,blue,red,orange".split(
-        ","
-    )
+    ["dark grey", "light grey", "olive green", "black", "white", "brown", "rufous", "buff", "yellow", "blue", "red", "orange"]
 )
 
 

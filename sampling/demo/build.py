@@ -17,7 +17,6 @@ from pairs_to_words.project.files import (
     hash_file,
     read_parquet,
     remove_leftovers,
-    write_bytes,
     write_json,
     write_parquet,
 )
@@ -144,9 +143,7 @@ def _draw_part(job: list[Row], taxa: dict[int, Row], seed: int, folder: Path, pa
         photo.save(buffer, "JPEG", quality=88)
         data = buffer.getvalue()
         digest = sha256(data).hexdigest()
-        target = photo_file(folder, digest)
-        if not target.exists():
-            write_bytes(target, data)
+        _store(photo_file(folder, digest), data)
         facts = {
             "photo_id": row["photo_id"],
             "sha256": digest,
@@ -158,8 +155,17 @@ def _draw_part(job: list[Row], taxa: dict[int, Row], seed: int, folder: Path, pa
             "flaw": flaw,
         }
         rows.append(facts | look.words())
+    os.sync()  # one wait for all photos of the part, before the part says that they are there
     write_parquet(path, pa.Table.from_pylist(rows, schema=_PART))
     return len(rows)
+
+
+def _store(target: Path, data: bytes) -> None:
+    """Put a photo in its place; a killed run leaves no half photo under its name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    temporary.write_bytes(data)
+    temporary.replace(target)
 
 
 def _write_sheet(layout: Layout, photos: pa.Table, taxa: pa.Table, drawn: pa.Table) -> None:

@@ -44,7 +44,7 @@ def observe(taxa: pa.Table, seed: int) -> tuple[pa.Table, list[dict[str, object]
     """Return the eligible photos (PHOTOS schema, sorted by id) and the funnel that led there.
 
     Observations per species are long-tailed (log-normal, median about 4, some with one, a few with
-    dozens); one in six observations has more than one photo; a few observers take most photos.
+    dozens); one in eight observations has more than one photo; a few observers take most photos.
     """
     rows = [row for taxon in taxa.to_pylist() for row in _species_rows(taxon, seed)]
     photos = pd.DataFrame(rows)
@@ -67,7 +67,7 @@ def _species_rows(taxon: dict[str, object], seed: int) -> list[dict[str, object]
     """Return one species' photos; ids depend on nothing but the species and the counters."""
     name, species_id = str(taxon["species"]), int(str(taxon["species_id"]))
     rng = keyed_rng(seed, "observations", name)
-    count = 1 + min(int(rng.lognormal(1.22, 0.8)), 60)
+    count = 1 + min(int(rng.lognormal(1.3, 0.62)), 40)
     rows = []
     for number in range(count):
         # Zipf-like activity: the square of a uniform draw prefers low observer numbers.
@@ -76,7 +76,7 @@ def _species_rows(taxon: dict[str, object], seed: int) -> list[dict[str, object]
         license_id = str(rng.choice(list(LICENSES), p=list(LICENSES.values())))
         observation_id = species_id * 1000 + number
         person = observer_name(observer, seed)
-        for position in range(1 + min(int(rng.geometric(0.84)) - 1, 3)):
+        for position in range(1 + min(int(rng.geometric(0.88)) - 1, 3)):
             photo_id = observation_id * 10 + position
             rights = f"some rights reserved ({license_id})" if license_id else "all rights reserved"
             rows.append(
