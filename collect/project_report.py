@@ -15,6 +15,12 @@ from pairs_to_words.project.protocol import ProtocolDeclaration
 
 EXAMPLE_PIVOTS = 3
 EXAMPLE_OUTPUTS = 12
+SHOWN_COEFFICIENTS = (
+    "krippendorff_alpha_nominal",
+    "fleiss_kappa_exactly_n",
+    "pairwise_percent_agreement",
+)
+"""The page shows these in the project's convention; the audit has all of them in both."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ def gather(layout: Layout, config: Config, protocol: ProtocolDeclaration) -> Fac
     """Collect what finished stages left; damaged files raise `UserError` naming them."""
     sections = {
         "sample": _sample(layout, config.sample.name),
-        "audit": _audit(layout),
+        "audit": _audit(layout, config.qc.convention),
         "release": _release(layout),
         "model": _model(layout),
     }
@@ -114,7 +120,7 @@ def _sample(layout: Layout, name: str) -> dict[str, Any] | None:
     }
 
 
-def _audit(layout: Layout) -> dict[str, Any] | None:
+def _audit(layout: Layout, convention: str) -> dict[str, Any] | None:
     path = layout.reports / "audit.json"
     if not path.exists():
         return None
@@ -123,7 +129,12 @@ def _audit(layout: Layout) -> dict[str, Any] | None:
     flagged = [row for row in audit["annotators"] if row["action"] != "keep"]
     order = ["exclude", "review", "watch"]
     flagged.sort(key=lambda row: order.index(row["action"]) if row["action"] in order else 9)
-    return audit | {"actions": dict(actions), "flagged": flagged}
+    shown = [
+        row
+        for row in audit["agreement"]
+        if row["convention"] == convention and row["coefficient"] in SHOWN_COEFFICIENTS
+    ]
+    return audit | {"actions": dict(actions), "flagged": flagged, "shown": shown}
 
 
 def _release(layout: Layout) -> dict[str, Any] | None:
