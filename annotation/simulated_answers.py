@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pairs_to_words.annotation.simulated_texts import COPIED, Traits, describe, name_species
+from pairs_to_words.annotation.simulated_texts import (
+    COLOUR_WORDS,
+    COPIED,
+    Traits,
+    describe,
+    name_species,
+)
 from pairs_to_words.project.errors import UserError
 from pairs_to_words.project.files import read_parquet
 from pairs_to_words.project.layout import Layout
@@ -239,15 +245,12 @@ def contradictions(text: str, first: Traits, second: Traits) -> int:
     return wrong
 
 
-_COLOUR_WORDS = tuple(
-    ["dark grey", "light grey", "olive green", "black", "white", "brown", "rufous", "buff", "yellow", "blue", "red", "orange"]
-)
-
-
 def _stated_colour(clause: str, part: str) -> str | None:
-    for colour in _COLOUR_WORDS:
+    """Return the colour that a clause gives a part, longest name first."""
+    called = [(name, colour) for colour, names in COLOUR_WORDS.items() for name in names]
+    for name, colour in sorted(called, key=lambda pair: -len(pair[0])):
         for noun in (part, f"{part}s"):
-            if f"{colour} {noun}" in clause or f"{colour} on the {noun}" in clause:
+            if f"{name} {noun}" in clause or f"{name} on the {noun}" in clause:
                 return colour
     return None
 

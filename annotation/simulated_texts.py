@@ -27,6 +27,22 @@ _PARTS = {
     "leg": ("legs", "legs"),
     "neck": ("neck", "neck"),
 }
+COLOUR_WORDS: dict[str, tuple[str, ...]] = {
+    "black": ("black",),
+    "dark grey": ("dark grey", "dark gray", "slate grey"),
+    "light grey": ("light grey", "light gray", "pale grey"),
+    "white": ("white",),
+    "brown": ("brown", "dark brown"),
+    "rufous": ("reddish brown", "rusty", "rufous"),
+    "buff": ("tan", "beige", "buff"),
+    "yellow": ("yellow", "bright yellow"),
+    "olive green": ("olive green", "greenish", "olive"),
+    "blue": ("blue",),
+    "red": ("red", "bright red"),
+    "orange": ("orange",),
+}
+"""What people call each colour; the first is the most common."""
+
 _SALIENCE = {
     "body.size": 3.0,
     "body.shape": 0.8,
@@ -155,6 +171,9 @@ def _having(trait: str, value: str, rng: np.random.Generator) -> str:
     if trait == "bill.shape" and value == "cone":
         return f"has a cone shaped {rng.choice(_PARTS['bill'])}"
     noun = str(rng.choice(_PARTS[part]))
+    if aspect == "colour":
+        called = COLOUR_WORDS[value]
+        value = called[0] if rng.random() < 0.7 else str(rng.choice(called))
     if aspect == "colour" and rng.random() < 0.2:
         return (
             f"is {value} on the {noun}" if noun not in ("wings", "legs") else f"has {value} {noun}"
