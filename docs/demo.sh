@@ -37,6 +37,7 @@ step collect audit
 step collect approve clarity --yes --max-cost 200.00
 step collect approve writing --yes --max-cost 2500.00
 step collect release build 1.0.0
+step collect release verify 1.0.0
 step collect train --release 1.0.0
 step collect report
 step collect status
