@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from pairs_to_words.collect.context import OpenProject, project_option
@@ -11,6 +12,8 @@ from pairs_to_words.collect.output import json_option, next_step, say, say_json
 
 if TYPE_CHECKING:
     from pairs_to_words.qc.imports.finished_work import FinishedWork
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _FILE = click.Path(path_type=Path, exists=True)
 
@@ -104,6 +107,89 @@ def long(
 
     columns = LongColumns(item, worker, label, cluster, gold, assignment, seconds, submitted_at)
     _store(project, file, read_long(file, task, columns, field), as_json)
+
+
+def _crowd_options(function: Decorated) -> Decorated:
+    """Add the options of imports that read submissions with named answers."""
+    for option in (
+        click.option("--task", required=True, metavar="NAME", help="Task of the judgments."),
+        click.option(
+            "--answers",
+            "patterns",
+            multiple=True,
+            metavar="PATTERN",
+            help="How answer names hold the item, such as '{item}_label'; may be repeated.  "
+            "[default: the HIT is the item]",
+        ),
+        click.option(
+            "--status",
+            "statuses",
+            multiple=True,
+            metavar="STATUS",
+            help="Only submissions of this status, such as Approved; may be repeated.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command("mturk-batch")
+@click.argument("file", type=_FILE)
+@_crowd_options
+@project_option
+@json_option
+def mturk_batch(
+    file: Path,
+    task: str,
+    patterns: tuple[str, ...],
+    statuses: tuple[str, ...],
+    project: OpenProject,
+    as_json: bool,
+) -> None:
+    """Import MTurk's batch results CSV: one row per assignment.
+
+    Example: collect import mturk-batch batch.csv --task stance --answers '{item}_stance_group'
+    """
+    from pairs_to_words.qc.imports.mturk_batch import read_mturk_batch
+
+    _store(project, file, read_mturk_batch(file, task, patterns, statuses), as_json)
+
+
+@command.command("requester-dump")
+@click.argument("path", type=_FILE)
+@_crowd_options
+@project_option
+@json_option
+def requester_dump(
+    path: Path,
+    task: str,
+    patterns: tuple[str, ...],
+    statuses: tuple[str, ...],
+    project: OpenProject,
+    as_json: bool,
+) -> None:
+    """Import saved replies of ListAssignmentsForHIT: a JSON file or a folder of them.
+
+    Example: collect import requester-dump assignments.json --task stance
+    """
+    from pairs_to_words.qc.imports.requester_dump import read_requester_dump
+
+    _store(project, path, read_requester_dump(path, task, patterns, statuses), as_json)
+
+
+@command.command("label-studio")
+@click.argument("file", type=_FILE)
+@click.option("--task", required=True, metavar="NAME", help="Task of the judgments.")
+@project_option
+@json_option
+def label_studio(file: Path, task: str, project: OpenProject, as_json: bool) -> None:
+    """Import Label Studio's JSON export: choices, texts, ratings and numbers.
+
+    Example: collect import label-studio export.json --task clarity
+    """
+    from pairs_to_words.qc.imports.label_studio import read_label_studio
+
+    _store(project, file, read_label_studio(file, task), as_json)
 
 
 def _store(project: OpenProject, file: Path, work: FinishedWork, as_json: bool) -> None:
