@@ -18,8 +18,10 @@ from pairs_to_words.sampling.draws import below, hashes, permutation_prefix, wal
 from pairs_to_words.sampling.plan import Plan
 
 Ints = NDArray[np.int64]
+SPECIES_ROTATION, CHILD_ROTATION = "species", "child"
 _SPECIES = LEVELS[0]
 _POOL, _WITHIN = "pool order", "observation order"
+_GROUPS, _WITHIN_GROUP = "group order", "order in group"
 
 Take = Callable[[int], bool]
 """Takes an observation (by its place) when the rules allow it, and tells whether it did."""
@@ -87,6 +89,7 @@ def draw_level(
     found: list[int],
     *,
     distinct_species: bool = False,
+    rotation: str = SPECIES_ROTATION,
 ) -> None:
     """Draw one level of one pivot, passing over observations that `take` refuses.
 
@@ -102,6 +105,7 @@ def draw_level(
         take: Takes an observation or refuses it.
         found: Observation places drawn so far (from a stricter round); extended in order.
         distinct_species: Stop after one lap.
+        rotation: See `Rules.rotation`.
     """
     turns: dict[int, int] = {}
     for place in found:
@@ -109,7 +113,7 @@ def draw_level(
         turns[member] = turns.get(member, 0) + 1
     laps = 1 if distinct_species and level != _SPECIES else draws
     for lap in range(laps):
-        for member in _pool(domain, level, seed, species):
+        for member in _pool(domain, level, seed, species, rotation):
             if len(found) == draws:
                 return
             if turns.get(member, 0) > lap:
@@ -136,12 +140,38 @@ def observations_in_order(
         yield start + rank
 
 
-def _pool(domain: Domain, level: str, seed: int, species: int) -> Iterator[int]:
+def _pool(domain: Domain, level: str, seed: int, species: int, rotation: str) -> Iterator[int]:
+    """Yield the species of a pool in the random order in which they have their turns."""
     if level == _SPECIES:
         yield species
+        return
+    if rotation == CHILD_ROTATION and level != LEVELS[1]:
+        yield from _child_rotation(domain, level, seed, species)
         return
     size = int(domain.tree.pool_sizes(level)[species])
     identity = int(domain.tree.species_id[species])
     place = np.array([species])
     for index in walk_permutation(seed, _POOL, identity, LEVELS.index(level), size=size):
         yield int(domain.tree.pool_members(level, place, np.array([index]))[0])
+
+
+def _child_rotation(domain: Domain, level: str, seed: int, species: int) -> Iterator[int]:
+    """Yield a species of each child group in turn (such as each genus of the family), then again.
+
+    Groups are in random order, and so are the species inside each: a large genus is asked no more
+    often than a small one until the small one has no species left.
+    """
+    tree, below = domain.tree, LEVELS[LEVELS.index(level) - 1]
+    size = int(tree.pool_sizes(level)[species])
+    members = tree.pool_members(level, np.array([species]), np.arange(size))
+    keys = int(tree.species_id[species]), LEVELS.index(level)
+    order = np.argsort(hashes(seed, _WITHIN_GROUP, *keys, tree.species_id[members]), kind="stable")
+    members = members[order]
+    group = tree.low[below][members]
+    turn = np.empty(size, np.int64)
+    for start in np.unique(group):
+        inside = np.flatnonzero(group == start)
+        turn[inside] = np.arange(len(inside))
+    # A group is known by the id of its first species.
+    of_group = hashes(seed, _GROUPS, *keys, tree.species_id[group])
+    yield from members[np.lexsort([of_group, turn])].tolist()

@@ -7,17 +7,21 @@ a computer gets to the work.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from pairs_to_words.project.records import LEVELS, VISUAL
-from pairs_to_words.sampling.branches import draw_level
+from pairs_to_words.sampling.branches import SPECIES_ROTATION, draw_level
 from pairs_to_words.sampling.domain import Domain
 from pairs_to_words.sampling.plan import Plan
+from pairs_to_words.sampling.used import Used
 
 Ints = NDArray[np.int64]
+
+
+NO_REFILL, NEXT_LEVEL = "none", "next-level"
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,14 @@ class Rules:
         allow_same_observation: The pivot's own observation may be a branch (no. 3).
         phash_distance: Photos whose perceptual hashes differ in at most this many of 64 bits are
             near-duplicates and never paired; None switches the guard off (no. 5).
+        min_distance: Photos whose embeddings are nearer than this squared L2 distance are
+            near-duplicates too (no. 5); 0 switches that guard off.
         observer_cap: At most one photo per observer in a pivot's row, the pivot's included (no. 9).
+        visual_other_species: Visual branches must be of another species (no. 8).
+        rotation: What the round robin rotates over: `species`, or `child` groups such as the genera
+            of a family (no. 13).
+        refill: `none`, or `next-level`: what a level cannot give comes from the level above
+            (no. 6).
     """
 
     min_observations: int = 4
@@ -39,7 +50,17 @@ class Rules:
     reuse_photos: bool = False
     allow_same_observation: bool = False
     phash_distance: int | None = 4
+    min_distance: float = 0.0
     observer_cap: bool = True
+    visual_other_species: bool = False
+    rotation: str = SPECIES_ROTATION
+    refill: str = NO_REFILL
+
+
+FAITHFUL = Rules(
+    reuse_photos=True, allow_same_observation=True, phash_distance=None, observer_cap=False
+)
+"""What the paper states and nothing that it does not: no guard, no cap, photos shared by pivots."""
 
 
 @dataclass(frozen=True)
@@ -74,32 +95,6 @@ relaxed     also an observer twice (5.3 no. 9: only when the pool empties)
 """
 
 
-class Used:
-    """What the sample uses so far, as places in the domain.
-
-    Attributes:
-        photos: Photos of pivots and branches.
-        observations: Their observations.
-        free: Observations of each species that nobody uses.
-        needed: Observations that a species still to be asked needs as a pivot; 0 after its turn.
-    """
-
-    def __init__(self, domain: Domain, plan: Plan, asked: Ints):
-        self.photos: set[int] = set()
-        self.observations: set[int] = set()
-        self.free: list[int] = domain.observation_counts.tolist()
-        self.needed = [0] * len(self.free)
-        for species in asked.tolist():
-            self.needed[species] = 1 + plan.levels.get(LEVELS[0], 0)
-
-    def add(self, photo: int, observation: int, species: int) -> None:
-        """Mark a photo as used."""
-        self.photos.add(photo)
-        if observation not in self.observations:
-            self.observations.add(observation)
-            self.free[species] -= 1
-
-
 class Row:
     """One pivot and the branches found for it so far.
 
@@ -107,14 +102,23 @@ class Row:
     to `Used` before the row is complete.
     """
 
-    def __init__(self, domain: Domain, rules: Rules, used: Used, pivot: int):
+    def __init__(
+        self,
+        domain: Domain,
+        rules: Rules,
+        used: Used,
+        pivot: int,
+        distance: Callable[[int, int], float] | None = None,
+    ):
         self.domain, self.rules, self.used, self.pivot = domain, rules, used, pivot
+        self.distance = distance
         observation = int(domain.photo_observation[pivot])
         self.observation = observation
         self.species = int(domain.observation_species[observation])
         self.observations = set() if rules.allow_same_observation else {observation}
         self.observers = {int(domain.observer[observation])}
         self.branches: list[Branch] = []
+        self.branch_species: list[int] = []
         self.near_duplicates = 0
 
     def photo_of(self, observation: int, *, strict: bool) -> int:
@@ -135,15 +139,15 @@ class Row:
         return -1
 
     def near_duplicate(self, photo: int) -> bool:
-        """Tell whether `photo` looks the same as the pivot by perceptual hash."""
-        hashes = self.domain.phash
-        if hashes is None or self.rules.phash_distance is None:
-            return False
-        differing = int(hashes[photo] ^ hashes[self.pivot]).bit_count()
-        if differing > self.rules.phash_distance:
-            return False
-        self.near_duplicates += 1
-        return True
+        """Tell whether `photo` is too like the pivot, by perceptual hash or by embedding."""
+        hashes, limit = self.domain.phash, self.rules.phash_distance
+        near = False
+        if hashes is not None and limit is not None:
+            near = int(hashes[photo] ^ hashes[self.pivot]).bit_count() <= limit
+        if not near and self.rules.min_distance and self.distance is not None:
+            near = self.distance(self.pivot, photo) < self.rules.min_distance
+        self.near_duplicates += near
+        return near
 
     def take(self, observation: int, level: str, *, tier: int) -> bool:
         """Draw from `observation` for `level` if the rules allow it.
@@ -168,18 +172,14 @@ class Row:
         return True
 
     def _spared(self, species: int) -> bool:
-        """Tell whether `species` can lose one more observation and still become a pivot."""
+        """Tell whether the species still to be asked can do without one of `species`."""
         if self.rules.reuse_photos or species == self.species:
             return True
-        taken = sum(
-            self.domain.observation_species[self.domain.photo_observation[branch.photo]] == species
-            for branch in self.branches
-        )
-        return bool(self.used.free[species] - taken > self.used.needed[species])
+        return self.used.spares(species, self.branch_species)
 
     def fresh(self) -> Row:
         """Return an empty row of the same pivot."""
-        return Row(self.domain, self.rules, self.used, self.pivot)
+        return Row(self.domain, self.rules, self.used, self.pivot, self.distance)
 
     def sort_branches(self) -> None:
         """Put the branches in the order of a plan: visual, then species to class."""
@@ -204,6 +204,9 @@ class Row:
                 continue
             observation = int(self.domain.photo_observation[photo])
             if observation in self.observations:
+                continue
+            same = self.domain.observation_species[observation] == self.species
+            if same and self.rules.visual_other_species:
                 continue
             observer = int(self.domain.observer[observation])
             again = self.rules.observer_cap and observer in self.observers
@@ -235,21 +238,34 @@ class Row:
         """
         if proposal is not None and self._take_all(level, proposal):
             return True
+        pools = [level]
+        if self.rules.refill == NEXT_LEVEL:
+            pools += LEVELS[LEVELS.index(level) + 1 :]
+        before = len(self.branches)
+        for pool in pools:
+            missing = draws - (len(self.branches) - before)
+            self._draw_from(pool, level, missing, seed)
+            if len(self.branches) - before == draws:
+                return True
+        return False
+
+    def _draw_from(self, pool: str, level: str, draws: int, seed: int) -> None:
+        """Draw up to `draws` branches from the pool of one level for a requested `level`."""
         found: list[int] = []
         for tier in (SPARING, UNSPARING, SHARING, RELAXED):
             draw_level(
                 self.domain,
-                level,
+                pool,
                 draws,
                 seed,
                 self.species,
                 lambda place, tier=tier: self.take(place, level, tier=tier),  # type: ignore[misc]
                 found,
                 distinct_species=self.rules.distinct_species,
+                rotation=self.rules.rotation,
             )
             if len(found) == draws:
-                return True
-        return False
+                return
 
     def _take_all(self, level: str, proposal: Ints) -> bool:
         before = len(self.branches)
@@ -259,7 +275,7 @@ class Row:
                     observation = int(self.domain.photo_observation[branch.photo])
                     self.observations.discard(observation)
                     self.observers.discard(int(self.domain.observer[observation]))
-                del self.branches[before:]
+                del self.branches[before:], self.branch_species[before:]
                 return False
         return True
 
@@ -276,6 +292,7 @@ class Row:
         draw = sum(branch.level == level for branch in self.branches)
         elsewhere = observation in self.used.observations
         self.branches.append(Branch(photo, level, draw, rank, again, elsewhere))
+        self.branch_species.append(int(self.domain.observation_species[observation]))
         self.observations.add(observation)
         self.observers.add(observer)
 

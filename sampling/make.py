@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from pairs_to_words.project.files import hash_file, remove_leftovers, write_parquet
+import numpy as np
+from pairs_to_words.project.errors import UserError
+from pairs_to_words.project.files import hash_file, read_parquet, remove_leftovers, write_parquet
 from pairs_to_words.project.layout import Layout
-from pairs_to_words.project.manifest import Manifest, hash_inputs, is_current, write_manifest
+from pairs_to_words.project.manifest import (
+    Manifest,
+    hash_inputs,
+    is_current,
+    read_manifest,
+    write_manifest,
+)
 from pairs_to_words.project.progress import Progress, no_progress
 from pairs_to_words.sampling.catalog import Catalog, catalog_files, load_catalog
 from pairs_to_words.sampling.domain import Domain, build_domain
@@ -14,7 +22,7 @@ from pairs_to_words.sampling.eligible import eligible_photos
 from pairs_to_words.sampling.embeddings import Embeddings, open_embeddings
 from pairs_to_words.sampling.fill import Rules
 from pairs_to_words.sampling.funnel import Funnel
-from pairs_to_words.sampling.plan import Plan
+from pairs_to_words.sampling.plan import Plan, parse_plan
 from pairs_to_words.sampling.report import write_sheet
 from pairs_to_words.sampling.sample import Sample, sample_pairs
 
@@ -71,11 +79,44 @@ def is_made(layout: Layout, name: str, planned: Manifest) -> bool:
     return is_current(layout.sample(name), planned)
 
 
+def request_of(layout: Layout, name: str) -> Request:
+    """Return the request that made a sample.
+
+    Raises:
+        UserError: There is no such finished sample.
+    """
+    manifest = read_manifest(layout.sample(name))
+    if manifest is None:
+        raise UserError(
+            f"There is no finished sample {name!r}.", "Draw one with `collect sample --pivots N`."
+        )
+    config = manifest.config
+    return Request(
+        pivots=config["pivots"],
+        plan=parse_plan(config["plan"]),
+        seed=manifest.seed or 0,
+        rules=Rules(**config["rules"]),
+        licenses=tuple(config["licenses"]),
+        encoder=config["encoder"],
+    )
+
+
+def continues(layout: Layout, name: str, request: Request) -> bool:
+    """Tell whether `request` is a finished sample with more pivots and nothing else changed."""
+    if read_manifest(layout.sample(name)) is None:
+        return False
+    present = request_of(layout, name)
+    return present.pivots < request.pivots and replace(present, pivots=0) == replace(
+        request, pivots=0
+    )
+
+
 def make_sample(
     layout: Layout,
     name: str,
     request: Request,
     *,
+    go_on: bool = False,
     backend: str = "auto",
     progress: Progress = no_progress,
 ) -> Sample:
@@ -84,16 +125,27 @@ def make_sample(
     Raises:
         UserError: The catalogue or the embeddings are not there.
         CouldNotError: The domain is too small for the request.
+
+    With `go_on` the pairs that are there stay, and `request.pivots` counts them in.
     """
     planned = planned_manifest(layout, request)
+    earlier, before = None, 0
+    if go_on:
+        folder = layout.sample(name)
+        earlier = (
+            read_parquet(folder / "pairs.parquet"),
+            read_parquet(folder / "draws.parquet"),
+        )
+        before = len(np.unique(earlier[0]["pivot_index"].to_numpy()))
     catalog = load_catalog(layout)
     domain, embeddings, funnel = read_domain(layout, catalog, request)
     sample = sample_pairs(
         domain,
         request.plan,
-        request.pivots,
+        request.pivots - before,
         request.seed,
         rules=request.rules,
+        earlier=earlier,
         embeddings=embeddings,
         backend=backend,
         funnel=funnel,

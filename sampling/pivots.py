@@ -46,7 +46,7 @@ def capacity(domain: Domain, level: str, draws: int) -> Ints:
 
 
 def lacking_levels(
-    domain: Domain, plan: Plan, *, distinct_species: bool = False
+    domain: Domain, plan: Plan, *, distinct_species: bool = False, refill: bool = False
 ) -> dict[str, NDArray[np.bool_]]:
     """Tell for each level of the plan which species it cannot serve in full (look-ahead).
 
@@ -54,14 +54,30 @@ def lacking_levels(
         domain: The domain.
         plan: Draws per level.
         distinct_species: The picks of one level must also be different species.
+        refill: The levels above may give what a level lacks.
     """
     lacking = {}
     for level, draws in plan.levels.items():
         short = capacity(domain, level, draws) < draws
+        if refill:
+            short = _short_with_refill(domain, plan, level)
         if distinct_species and level != LEVELS[0]:
             short |= domain.tree.pool_sizes(level) < draws
         lacking[level] = short
     return lacking
+
+
+def _short_with_refill(domain: Domain, plan: Plan, level: str) -> NDArray[np.bool_]:
+    """Tell which species lack branches for `level` and all above it together.
+
+    A level's lack moves upwards only, so a row can be filled when for every level the pools from it
+    upwards hold as many observations as are asked from it upwards.
+    """
+    above = LEVELS[LEVELS.index(level) :]
+    asked = sum(plan.levels.get(name, 0) for name in above)
+    total = sum((capacity(domain, name, asked) for name in above), np.zeros(1, np.int64))
+    short: NDArray[np.bool_] = total < asked
+    return short
 
 
 def pivot_order(domain: Domain, species: Ints, seed: int) -> Ints:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from pairs_to_words.project.errors import CouldNotError
 from pairs_to_words.project.progress import Progress, no_progress
 from pairs_to_words.project.records import PAIRS, VISUAL
-from pairs_to_words.sampling.branches import propose
+from pairs_to_words.sampling.branches import SPECIES_ROTATION, propose
 from pairs_to_words.sampling.domain import Domain
 from pairs_to_words.sampling.embeddings import Embeddings, read_rows, squared_distances
-from pairs_to_words.sampling.fill import Row, Rules, Used
+from pairs_to_words.sampling.fill import NEXT_LEVEL, Row, Rules
 from pairs_to_words.sampling.funnel import Funnel
 from pairs_to_words.sampling.neighbours import nearest
 from pairs_to_words.sampling.pivots import (
@@ -27,6 +27,7 @@ from pairs_to_words.sampling.pivots import (
     pivot_order,
 )
 from pairs_to_words.sampling.plan import Plan
+from pairs_to_words.sampling.used import Used
 
 Ints = NDArray[np.int64]
 
@@ -80,6 +81,11 @@ class _Search:
     found: dict[int, Ints] = field(default_factory=dict)
     used_backend: str = ""
 
+    def distance(self, first: int, second: int) -> float:
+        """Return the squared distance of two photos (places in the domain)."""
+        pair = read_rows(self.embeddings, self.rows[[first, second]])
+        return float(squared_distances(pair[:1], pair[1:])[0])
+
     def ask(self, photos: list[int], depth: int) -> None:
         """Search the `depth` nearest photos of each photo (places in the domain)."""
         queries = read_rows(self.embeddings, self.rows[photos])
@@ -107,6 +113,7 @@ def sample_pairs(
     rules: Rules | None = None,
     embeddings: Embeddings | None = None,
     reviewed: Mapping[int, int] | None = None,
+    earlier: tuple[pa.Table, pa.Table] | None = None,
     backend: str = "auto",
     block_rows: int = 16_384,
     funnel: Funnel | None = None,
@@ -123,6 +130,8 @@ def sample_pairs(
         embeddings: Needed for visual branches; without them `distance` stays empty.
         reviewed: Species id -> photo id that a reviewer chose as clearest; a species that is not
             in it is passed over. None takes the first candidate of every species.
+        earlier: Pairs and draws of a sample to go on from: they stay as they are and in front,
+            `pivots` further ones follow.
         backend: Neighbour search, see `neighbours.choose_backend`.
         block_rows: Rows per block of the search; never changes the result.
         funnel: Steps before this one (catalogue to eligible photos).
@@ -135,8 +144,10 @@ def sample_pairs(
     funnel = funnel or Funnel()
     if plan.visual and embeddings is None:
         raise CouldNotError("Visual branches need embeddings.", "Run `collect embed` first.")
-    species = _look_ahead(domain, plan, rules, funnel)
-    order = pivot_order(domain, species, seed)
+    order = pivot_order(domain, _look_ahead(domain, plan, rules, funnel), seed)
+    if earlier is not None:
+        before = domain.tree.species_id[order]
+        order = order[~np.isin(before, earlier[0]["pivot_species_id"].to_numpy())]
     if reviewed is not None:
         order = _accepted(domain, order, reviewed, funnel)
     if len(order) < pivots:
@@ -147,11 +158,15 @@ def sample_pairs(
         rows = np.full(len(domain.photo_id), -1, np.int64)
         rows[places[places >= 0]] = np.flatnonzero(places >= 0)
         search = _Search(domain, embeddings, rows, places, backend, block_rows, progress)
-    rows_done, short = _fill(domain, plan, pivots, seed, rules, order, search, reviewed, progress)
+    rows_done, short = _fill(domain, plan, pivots, seed, rules, order, search, reviewed, earlier)
     _report(funnel, rows_done, short, pivots)
     if len(rows_done) < pivots:
         raise CouldNotError(_too_few(len(rows_done), pivots, plan), _ADVICE)
-    pairs, draws = _tables(domain, rows_done, embeddings)
+    start = 0 if earlier is None else int(np.max(earlier[0]["pivot_index"].to_numpy())) + 1
+    pairs, draws = _tables(domain, rows_done, embeddings, start)
+    if earlier is not None:
+        pairs, draws = pa.concat_tables([earlier[0], pairs]), pa.concat_tables([earlier[1], draws])
+        funnel.add("pairs: with those before", kept=pairs.num_rows, removed=0, why="sample goes on")
     return Sample(pairs, draws, funnel, search.used_backend if search else "")
 
 
@@ -172,7 +187,12 @@ def _look_ahead(domain: Domain, plan: Plan, rules: Rules, funnel: Funnel) -> Int
         removed=total - good.sum(),
         why=f"fewer than {rules.min_observations} observations",
     )
-    lacking = lacking_levels(domain, plan, distinct_species=rules.distinct_species)
+    lacking = lacking_levels(
+        domain,
+        plan,
+        distinct_species=rules.distinct_species,
+        refill=rules.refill == NEXT_LEVEL,
+    )
     for level, draws in plan.levels.items():
         lost = good & lacking[level]
         good = good & ~lost
@@ -207,19 +227,23 @@ def _fill(
     order: Ints,
     search: _Search | None,
     reviewed: Mapping[int, int] | None,
-    progress: Progress,
+    earlier: tuple[pa.Table, pa.Table] | None,
 ) -> tuple[list[Row], list[str]]:
     """Go through the species in order until `pivots` are filled."""
     used = Used(domain, plan, order)
+    if earlier is not None:
+        _mark_used(domain, used, earlier[0])
     rows: list[Row] = []
     short: list[str] = []
     candidates = _candidate_photos(domain, order, seed, reviewed)
     first = domain.photo_observation[candidates[:, 0]]
-    proposals = propose(domain, plan, seed, order, first)
+    proposals = {}
+    if rules.rotation == SPECIES_ROTATION:
+        proposals = propose(domain, plan, seed, order, first)
     for place in range(len(order)):
         if len(rows) == pivots:
             break
-        used.needed[order[place]] = 0
+        used.had_turn(int(order[place]))
         pivot = _free(candidates[place], used, rules)
         if pivot < 0:
             short.append("pivot photo")
@@ -230,7 +254,11 @@ def _fill(
         proposal = {level: drawn[place] for level, drawn in proposals.items()}
         is_first = domain.photo_observation[pivot] == first[place]
         row = _fill_row(
-            Row(domain, rules, used, pivot), plan, search, proposal if is_first else None, seed
+            Row(domain, rules, used, pivot, search.distance if search else None),
+            plan,
+            search,
+            proposal if is_first and proposal else None,
+            seed,
         )
         if isinstance(row, str):
             short.append(row)
@@ -238,6 +266,14 @@ def _fill(
         row.commit()
         rows.append(row)
     return rows, short
+
+
+def _mark_used(domain: Domain, used: Used, pairs: pa.Table) -> None:
+    both = (pairs[name].to_numpy() for name in ("pivot_photo_id", "branch_photo_id"))
+    for photo in domain.photo_places(np.unique(np.concatenate(list(both)))).tolist():
+        if photo >= 0:  # a photo may have left the catalogue since
+            observation = int(domain.photo_observation[photo])
+            used.add(photo, observation, int(domain.observation_species[observation]))
 
 
 def _candidate_photos(
@@ -322,7 +358,7 @@ def _report(funnel: Funnel, rows: list[Row], short: list[str], pivots: int) -> N
 
 
 def _tables(
-    domain: Domain, rows: list[Row], embeddings: Embeddings | None
+    domain: Domain, rows: list[Row], embeddings: Embeddings | None, start: int
 ) -> tuple[pa.Table, pa.Table]:
     pivot = np.array([row.pivot for row in rows for _ in row.branches], np.int64)
     branches = [branch for row in rows for branch in row.branches]
@@ -333,7 +369,7 @@ def _tables(
     pairs = pa.table(
         {
             "pair_id": names,
-            "pivot_index": [index for index, row in enumerate(rows) for _ in row.branches],
+            "pivot_index": [index for index, row in enumerate(rows, start) for _ in row.branches],
             "pivot_photo_id": ids[pivot],
             "branch_photo_id": ids[branch],
             "pivot_species_id": domain.tree.species_id[species[pivot]],

@@ -194,9 +194,33 @@ def test_a_sample_that_people_were_asked_about_is_never_replaced(
     engine.dispose()
     capsys.readouterr()
     assert main(["sample", "--pivots", "5", *where]) == 0
-    assert main(["sample", "--pivots", "6", *where]) == 2
-    assert "--name NAME" in capsys.readouterr().err
-    assert pq.read_table(sampled.sample("main") / "pairs.parquet").num_rows == 60
+    asked = pq.read_table(sampled.sample("main") / "pairs.parquet")
+    for other in (
+        ["--pivots", "4"],
+        ["--pivots", "5", "--seed", "9"],
+        ["--pivots", "5", "--faithful"],
+    ):
+        assert main(["sample", *other, *where]) == 2
+        assert "--name NAME" in capsys.readouterr().err
+    assert pq.read_table(sampled.sample("main") / "pairs.parquet").equals(asked)
+    # More pivots leave the pairs that people saw as they are.
+    assert main(["sample", "--pivots", "7", *where]) == 0
+    assert main(["sample", "--extend", "2", *where]) == 0
+    grown = pq.read_table(sampled.sample("main") / "pairs.parquet")
+    assert grown.num_rows == 9 * 12
+    assert grown.slice(0, 60).equals(asked)
+    assert main(["sample", "--pivots", "9", "--name", "whole", *where]) == 0
+    assert grown.equals(pq.read_table(sampled.sample("whole") / "pairs.parquet"))
+
+
+def test_extending_with_other_options_or_without_a_sample_is_refused(
+    sampled: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--project", str(sampled.root)]
+    assert main(["sample", "--extend", "2", *where]) == 2
+    assert "no finished sample 'main'" in capsys.readouterr().err
+    assert main(["sample", "--extend", "2", "--seed", "1", "--refill", "none", *where]) == 2
+    assert "leave out --seed, --refill" in capsys.readouterr().err
 
 
 def test_the_report_shows_levels_coverage_observers_and_examples(
