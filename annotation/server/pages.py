@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -66,8 +67,8 @@ def wants_json(request: Request) -> bool:
 
 
 def usd(cents: int) -> str:
-    """Write cents as `$0.40`."""
-    return f"${from_cents(cents)}"
+    """Write cents as `$0.40`, `$1,000.00`."""
+    return f"${Decimal(from_cents(cents)):,}"
 
 
 def moment(milliseconds: int) -> str:

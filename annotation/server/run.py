@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import secrets
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -166,7 +167,7 @@ def prepare(
             photos=layout.photos,
             public_url=public_url.rstrip("/"),
         )
-        server = uvicorn.Server(_uvicorn_config(crowd, _hosts(host, public_url)))
+        server = _Server(_uvicorn_config(crowd, _hosts(host, public_url)))
         endpoint = layout.crowd / ENDPOINT
         write_json(
             endpoint, {"endpoint": url, "pid": os.getpid(), "started_at": iso(system_clock())}
@@ -177,6 +178,30 @@ def prepare(
             endpoint.unlink(missing_ok=True)
             listener.close()
             crowd.database.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, except that a signal to stop ends in our own clean-up.
+
+    uvicorn raises the signal again once it has stopped, which would kill the process before the
+    endpoint file is removed and the database closed.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Turn SIGINT and SIGTERM into a graceful stop while the block runs."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {
+            number: signal.signal(number, self.handle_exit)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def _uvicorn_config(crowd: Crowd, hosts: list[str]) -> uvicorn.Config:
