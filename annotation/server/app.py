@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 
-from pairs_to_words.annotation.server import admin, site_account, site_tasks, site_work, wire
+from pairs_to_words.annotation.server import (
+    admin,
+    site_account,
+    site_qualify,
+    site_tasks,
+    site_work,
+    wire,
+)
 from pairs_to_words.annotation.server.body import TooLarge, Unreadable
 from pairs_to_words.annotation.server.crowd import Crowd
+from pairs_to_words.annotation.server.delivery import deliver_due
 from pairs_to_words.annotation.server.pages import render, wants_json
 from pairs_to_words.annotation.server.photos import photo
 from pairs_to_words.annotation.server.sessions import Forged, NotSignedIn
@@ -73,6 +81,12 @@ def _routes() -> list[Route | Mount]:
         Route("/work/{assignment_id}/return", site_work.return_work, methods=["POST"]),
         Route("/frame/{assignment_id}", site_work.work_frame),
         Route("/mturk/externalSubmit", site_work.external_submit, methods=["POST"]),
+        Route("/qualifications", site_qualify.listing),
+        Route("/qualifications/{type_id}", site_qualify.one),
+        Route("/qualifications/{type_id}/ask", site_qualify.ask, methods=["POST"]),
+        Route("/tests/{request_id}", site_qualify.test_page, methods=["GET"]),
+        Route("/tests/{request_id}", site_qualify.hand_in, methods=["POST"]),
+        Route("/tests/{request_id}/frame", site_qualify.test_frame),
         Route("/history", site_account.history),
         Route("/earnings", site_account.earnings),
         Route("/messages", site_account.mailbox),
@@ -91,18 +105,25 @@ async def _requester_call(request: Request) -> Response:
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
-    ticking = asyncio.create_task(_tick(app.state.crowd))
+    running = [
+        asyncio.create_task(_forever(work, app.state.crowd)) for work in (_settle, deliver_due)
+    ]
     yield
-    ticking.cancel()
+    for task in running:
+        task.cancel()
 
 
-async def _tick(crowd: Crowd) -> None:
+async def _settle(crowd: Crowd) -> None:
     """Let time pass while nobody calls: deadlines, expiry and auto-approval just happen."""
+    await crowd.tick()
+
+
+async def _forever(work: Callable[[Crowd], Awaitable[object]], crowd: Crowd) -> None:
     while True:
         try:
-            await crowd.tick()
+            await work(crowd)
         except Exception:
-            _log.exception("settling what fell due failed; it is tried again")
+            _log.exception("%s failed; it is tried again", work.__name__)
         await asyncio.sleep(TICK_SECONDS)
 
 

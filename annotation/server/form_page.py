@@ -58,7 +58,13 @@ _ALLOWED = frozenset(
 _ATTRIBUTES = frozenset({"href", "src", "alt", "title", "colspan", "rowspan", "width", "height"})
 
 
-def form_html(xml: str, *, preview: bool, action: str = "/mturk/externalSubmit") -> str:
+def form_html(
+    xml: str,
+    *,
+    preview: bool,
+    action: str = "/mturk/externalSubmit",
+    words: str = "Submit",
+) -> str:
     """Return the page of a QuestionForm (checked when it was created)."""
     root = parse_xml(xml, "Question")
     blocks = []
@@ -68,7 +74,7 @@ def form_html(xml: str, *, preview: bool, action: str = "/mturk/externalSubmit")
             blocks.append(f'<section class="overview">{_content(element)}</section>')
         elif name == "Question":
             blocks.append(_question(element))
-    button = "" if preview else '<p><button type="submit">Submit</button></p>'
+    button = "" if preview else f'<p><button type="submit">{escape(words)}</button></p>'
     disabled = " disabled" if preview else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'

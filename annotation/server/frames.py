@@ -93,7 +93,12 @@ def frame_response(
         "submitTo": submit_to,
         "draft": json.loads(draft) if draft else None,
     }
-    response = HTMLResponse(equip(html, settings, f"{submit_to}?assignmentId={assignment_id}"))
+    return frame_page(equip(html, settings, f"{submit_to}?assignmentId={assignment_id}"))
+
+
+def frame_page(html: str) -> Response:
+    """Return a document that may only run inside our pages, in an origin of its own."""
+    response = HTMLResponse(html)
     secure(response, FRAME_POLICY)
     return response
 

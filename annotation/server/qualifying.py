@@ -54,7 +54,7 @@ def request_qualification(
     Raises:
         Refused: No such type, or it cannot be asked for (again) now.
     """
-    kind = _requestable(connection, type_id)
+    kind = find_requestable(connection, type_id)
     for earlier in _requests(connection, worker_id, type_id):
         if earlier["state"] in ("Testing", "Pending"):
             return dict(earlier)
@@ -82,7 +82,6 @@ def request_qualification(
 
 def submit_test(
     connection: Connection,
-    worker_id: str,
     request_id: str,
     fields: Sequence[tuple[str, str]],
     now: int,
@@ -92,12 +91,9 @@ def submit_test(
     The answers are kept in both cases.
 
     Raises:
-        Refused: No such test of this worker, or its time is over.
+        Refused: There is no such test, or its time is over.
     """
-    query = select(qualification_requests).where(
-        qualification_requests.c.request_id == request_id,
-        qualification_requests.c.worker_id == worker_id,
-    )
+    query = select(qualification_requests).where(qualification_requests.c.request_id == request_id)
     request = connection.execute(query).mappings().one_or_none()
     if request is None:
         raise Refused("There is no such test.", 404)
@@ -105,7 +101,7 @@ def submit_test(
         raise Refused("The time for this test is over.")
     if request["state"] != "Testing":
         return dict(request)
-    kind = _requestable(connection, request["qualification_type_id"])
+    kind = find_requestable(connection, request["qualification_type_id"])
     changes: dict[str, Any] = {
         "state": "Pending",
         "submitted_at": now,
@@ -114,7 +110,7 @@ def submit_test(
     if kind["answer_key"] is not None:
         value = grade(kind["answer_key"], fields)
         changes |= {"state": "Granted", "value": value}
-        grant(connection, kind["qualification_type_id"], worker_id, value, now)
+        grant(connection, kind["qualification_type_id"], request["worker_id"], value, now)
     connection.execute(
         update(qualification_requests)
         .where(qualification_requests.c.seq == request["seq"])
@@ -123,7 +119,30 @@ def submit_test(
     return dict(request) | changes
 
 
-def _requestable(connection: Connection, type_id: str) -> Mapping[str, Any]:
+def find_test(
+    connection: Connection, worker_id: str, request_id: str
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return a worker's own request and its qualification type.
+
+    Raises:
+        Refused: There is none.
+    """
+    query = select(qualification_requests).where(
+        qualification_requests.c.request_id == request_id,
+        qualification_requests.c.worker_id == worker_id,
+    )
+    request = connection.execute(query).mappings().one_or_none()
+    if request is None:
+        raise Refused("There is no such test.", 404)
+    return dict(request), find_requestable(connection, request["qualification_type_id"])
+
+
+def find_requestable(connection: Connection, type_id: str) -> Mapping[str, Any]:
+    """Return an active qualification type.
+
+    Raises:
+        Refused: There is none.
+    """
     query = select(qualification_types).where(
         qualification_types.c.qualification_type_id == type_id,
         qualification_types.c.deleted_at.is_(None),

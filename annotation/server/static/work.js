@@ -75,8 +75,8 @@ if (assignment) {
   let waiting = null;
   try { waiting = localStorage.getItem(pendingKey); } catch { /* private window */ }
   if (waiting) send(JSON.parse(waiting), 0);
-  countDown();
 }
+if (document.getElementById("left")) countDown();
 
 function countDown() {
   const left = document.getElementById("left");
