@@ -29,6 +29,7 @@ _DECISIVE = (
     "plan",
     "seed",
     "faithful",
+    "reviewed",
     "distinct_species",
     "reuse_photos",
     "allow_same_observation",
@@ -74,6 +75,7 @@ _DECISIVE = (
     help="What the paper states and nothing more: photos shared by pivots, no near-duplicate guard,"
     " no observer cap, the pivot's own observation allowed.",
 )
+@click.option("--reviewed", is_flag=True, help="Pivots are the photos chosen in `collect review`.")
 @click.option("--distinct-species", is_flag=True, help="Picks of one level are different species.")
 @click.option("--reuse-photos", is_flag=True, help="A photo may be used by several pivots.")
 @click.option(
@@ -140,6 +142,7 @@ def command(
     name: str | None,
     extend: int | None,
     faithful: bool,
+    reviewed: bool,
     distinct_species: bool,
     reuse_photos: bool,
     allow_same_observation: bool,
@@ -205,6 +208,7 @@ def command(
         ),
         licenses=tuple(config.release.licenses),
         encoder=config.embed.encoder,
+        reviewed=reviewed,
     )
     _make(project, name, request, backend, as_json=as_json)
 
@@ -215,6 +219,7 @@ def _make(
     """Draw the sample, go on with it, or say that it is there."""
     from pairs_to_words.project.errors import UserError
     from pairs_to_words.project.store.engine import transaction
+    from pairs_to_words.project.store.reviews import current_reviews
     from pairs_to_words.project.store.samples import count_batches_of_sample
     from pairs_to_words.sampling.make import (
         continues,
@@ -222,9 +227,12 @@ def _make(
         make_sample,
         planned_manifest,
     )
+    from pairs_to_words.sampling.review import PIVOT
 
     layout = project.layout
-    made = is_made(layout, name, planned_manifest(layout, request))
+    with transaction(project.store) as connection:
+        decisions = current_reviews(connection, PIVOT)
+    made = is_made(layout, name, planned_manifest(layout, request, decisions))
     if not made:
         go_on = continues(layout, name, request)
         with transaction(project.store) as connection:
@@ -235,7 +243,15 @@ def _make(
                 " made with other options.",
                 "Draw another one with --name NAME.",
             )
-        make_sample(layout, name, request, go_on=go_on, backend=backend, progress=show_progress)
+        make_sample(
+            layout,
+            name,
+            request,
+            decisions=decisions,
+            go_on=go_on,
+            backend=backend,
+            progress=show_progress,
+        )
     _tell(project, name, as_json=as_json, made=made)
 
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from pairs_to_words.project.errors import UserError
-from pairs_to_words.project.files import hash_file, read_parquet, remove_leftovers, write_parquet
+from pairs_to_words.project.files import (
+    hash_file,
+    hash_value,
+    read_parquet,
+    remove_leftovers,
+    write_parquet,
+)
 from pairs_to_words.project.layout import Layout
 from pairs_to_words.project.manifest import (
     Manifest,
@@ -16,6 +24,7 @@ from pairs_to_words.project.manifest import (
     write_manifest,
 )
 from pairs_to_words.project.progress import Progress, no_progress
+from pairs_to_words.project.store.reviews import Review
 from pairs_to_words.sampling.catalog import Catalog, catalog_files, load_catalog
 from pairs_to_words.sampling.domain import Domain, build_domain
 from pairs_to_words.sampling.eligible import eligible_photos
@@ -23,8 +32,9 @@ from pairs_to_words.sampling.embeddings import Embeddings, open_embeddings
 from pairs_to_words.sampling.fill import Rules
 from pairs_to_words.sampling.funnel import Funnel
 from pairs_to_words.sampling.plan import Plan, parse_plan
-from pairs_to_words.sampling.report import write_sheet
-from pairs_to_words.sampling.sample import Sample, sample_pairs
+from pairs_to_words.sampling.report import catalog_names, photo_files, write_sheet
+from pairs_to_words.sampling.review import Question, accepted_photos, need_reviewed, questions
+from pairs_to_words.sampling.sample import Sample, asked_species, sample_pairs
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class Request:
         rules: The choices of sampling definitions 5.3.
         licenses: Allowed SPDX ids.
         encoder: Whose embeddings.
+        reviewed: Pivots are the photos that reviewers chose, see `review`.
     """
 
     pivots: int
@@ -46,6 +57,7 @@ class Request:
     rules: Rules
     licenses: tuple[str, ...]
     encoder: str
+    reviewed: bool = False
 
     def config(self) -> dict[str, object]:
         """Return the request as the manifest keeps it."""
@@ -55,10 +67,13 @@ class Request:
             "rules": asdict(self.rules),
             "licenses": list(self.licenses),
             "encoder": self.encoder,
+            "reviewed": self.reviewed,
         }
 
 
-def planned_manifest(layout: Layout, request: Request) -> Manifest:
+def planned_manifest(
+    layout: Layout, request: Request, decisions: Mapping[str, Review] | None = None
+) -> Manifest:
     """Return the manifest that a sample made now would have, without its counts.
 
     Raises:
@@ -71,7 +86,11 @@ def planned_manifest(layout: Layout, request: Request) -> Manifest:
         directory = layout.embeddings(request.encoder)
         open_embeddings(directory)
         files["embeddings"] = directory / "manifest.json"
-    return Manifest("sample", hash_inputs(files), request.config(), request.seed)
+    inputs = hash_inputs(files)
+    if request.reviewed:
+        chosen = {key: review.decision for key, review in (decisions or {}).items()}
+        inputs["reviews"] = hash_value(chosen)
+    return Manifest("sample", inputs, request.config(), request.seed)
 
 
 def is_made(layout: Layout, name: str, planned: Manifest) -> bool:
@@ -98,6 +117,7 @@ def request_of(layout: Layout, name: str) -> Request:
         rules=Rules(**config["rules"]),
         licenses=tuple(config["licenses"]),
         encoder=config["encoder"],
+        reviewed=config.get("reviewed", False),
     )
 
 
@@ -116,6 +136,7 @@ def make_sample(
     name: str,
     request: Request,
     *,
+    decisions: Mapping[str, Review] | None = None,
     go_on: bool = False,
     backend: str = "auto",
     progress: Progress = no_progress,
@@ -126,9 +147,10 @@ def make_sample(
         UserError: The catalogue or the embeddings are not there.
         CouldNotError: The domain is too small for the request.
 
-    With `go_on` the pairs that are there stay, and `request.pivots` counts them in.
+    `decisions` are the pivot reviews that a reviewed request draws from. With `go_on` the pairs
+    that are there stay, and `request.pivots` counts them in.
     """
-    planned = planned_manifest(layout, request)
+    planned = planned_manifest(layout, request, decisions)
     earlier, before = None, 0
     if go_on:
         folder = layout.sample(name)
@@ -139,12 +161,20 @@ def make_sample(
         before = len(np.unique(earlier[0]["pivot_index"].to_numpy()))
     catalog = load_catalog(layout)
     domain, embeddings, funnel = read_domain(layout, catalog, request)
+    reviewed = None
+    if request.reviewed:
+        asked = questions(
+            domain, asked_species(domain, request.plan, request.rules, request.seed), request.seed
+        )
+        reviewed = accepted_photos(asked, decisions or {}, request.seed)
+        need_reviewed(reviewed, request.pivots)
     sample = sample_pairs(
         domain,
         request.plan,
         request.pivots - before,
         request.seed,
         rules=request.rules,
+        reviewed=reviewed,
         earlier=earlier,
         embeddings=embeddings,
         backend=backend,
@@ -173,6 +203,20 @@ def read_domain(
     return build_domain(kept, catalog.taxa, catalog.index), embeddings, funnel
 
 
+def review_questions(
+    layout: Layout, request: Request
+) -> tuple[list[Question], dict[int, str], dict[int, Path]]:
+    """Return what a reviewer is asked, the species' names and the photos' files."""
+    catalog = load_catalog(layout)
+    domain, _embeddings, _funnel = read_domain(layout, catalog, request)
+    order = asked_species(domain, request.plan, request.rules, request.seed)
+    return (
+        questions(domain, order, request.seed),
+        catalog_names(catalog),
+        photo_files(layout, catalog),
+    )
+
+
 def _write(layout: Layout, name: str, sample: Sample, planned: Manifest, catalog: Catalog) -> None:
     directory = layout.sample(name)
     directory.mkdir(parents=True, exist_ok=True)
@@ -199,6 +243,6 @@ def _write(layout: Layout, name: str, sample: Sample, planned: Manifest, catalog
                 "pairs": sample.pairs.num_rows,
                 "pivots": int(planned.config["pivots"]),
             },
-            notes={"backend": sample.backend, "reviewed": False},
+            notes={"backend": sample.backend, "reviewed": planned.config["reviewed"]},
         ),
     )

@@ -74,7 +74,7 @@ def write_sheet(layout: Layout, name: str, pairs: pd.DataFrame, catalog: Catalog
     """
     if catalog.index is None:
         return None
-    files_of, names = _files(layout, catalog), catalog_names(catalog)
+    files_of, names = photo_files(layout, catalog), catalog_names(catalog)
     rows, titles = [], []
     for pivot in _spread(np.unique(pairs["pivot_index"]), _EXAMPLES):
         row = pairs[pairs["pivot_index"] == pivot]
@@ -188,7 +188,7 @@ def _used(pairs: pd.DataFrame, photos: pd.DataFrame) -> pd.DataFrame:
 
 
 def _examples(layout: Layout, pairs: pd.DataFrame, catalog: Catalog) -> list[dict[str, Any]]:
-    files_of, names = _files(layout, catalog), catalog_names(catalog)
+    files_of, names = photo_files(layout, catalog), catalog_names(catalog)
     examples = []
     for pivot in _spread(np.unique(pairs["pivot_index"]), _EXAMPLES):
         row = pairs[pairs["pivot_index"] == pivot]
@@ -217,7 +217,8 @@ def _inline(file: Path | None) -> str:
     return "data:image/jpeg;base64," + b64encode(thumbnail_jpeg(file, 112)).decode()
 
 
-def _files(layout: Layout, catalog: Catalog) -> dict[int, Path]:
+def photo_files(layout: Layout, catalog: Catalog) -> dict[int, Path]:
+    """Return photo id -> file, for photos that have one."""
     if catalog.index is None:
         return {}
     ids, hashes = catalog.index["photo_id"].to_pylist(), catalog.index["sha256"].to_pylist()

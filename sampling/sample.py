@@ -177,6 +177,11 @@ def _too_few(found: int, wanted: int, plan: Plan) -> str:
     return f"Only {found:,} of {wanted:,} pivots can be given {plan.words()}."
 
 
+def asked_species(domain: Domain, plan: Plan, rules: Rules, seed: int) -> Ints:
+    """Return tree positions of the species to be asked to be pivots, in their random order."""
+    return pivot_order(domain, _look_ahead(domain, plan, rules, Funnel()), seed)
+
+
 def _look_ahead(domain: Domain, plan: Plan, rules: Rules, funnel: Funnel) -> Ints:
     total = len(domain.tree.species_id)
     funnel.add("species with photos", kept=total, removed=0, why="species of the eligible photos")
