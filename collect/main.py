@@ -14,7 +14,7 @@ COMMANDS: CommandTable = {
     "status": ("status", "Tell where the project stands and what to type next."),
     "catalog": ("catalog", "Build the catalogue of photos and taxa."),
     "embed": ("embed", "Embed the catalogue's photos with a pretrained encoder."),
-    "review": ("review", "Choose the clearest photo of each pivot species by eye."),
+    "review": ("review", "Choose pivots by eye, or review annotators."),
     "sample": ("sample", "Choose pivots and branches: the image pairs to ask about."),
     "serve": ("serve", "Run this project's own crowd: MTurk protocol and worker site."),
     "launch": ("launch", "Publish a task to the crowd."),

@@ -1,18 +1,77 @@
-"""`collect review`: read annotators' texts and decide about them, in the browser."""
+"""`collect review`: choose pivots by eye, or read annotators' texts, in the browser."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 from pairs_to_words.collect.context import OpenProject, project_option
 from pairs_to_words.collect.output import json_option, next_step, note, say, say_json, table
 
 
-@click.group("review")
-def command() -> None:
-    """Review annotators' work by hand.
+@click.group("review", invoke_without_command=True)
+@click.option("--pivots", type=click.IntRange(min=1), metavar="N", help="Pivots to review.")
+@click.option(
+    "--plan",
+    metavar="LEVEL=N,...",
+    help="Branches per level of the sample to come.  [default: [sample] plan of collect.toml]",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Seed of the sample to come.  [default: [project] seed of collect.toml]",
+)
+@click.option("--reviewer", metavar="NAME", help="Who reviews.  [default: your login name]")
+@click.option(
+    "--port", default=0, show_default=True, type=click.IntRange(0, 65535), help="0: any free one."
+)
+@click.option("--status", is_flag=True, help="Only tell how far the review is; open no page.")
+@click.option(
+    "--project",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="COLLECT_PROJECT",
+    help="Project directory.  [default: the nearest one upwards with collect.toml]",
+)
+@json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    pivots: int | None,
+    plan: str | None,
+    seed: int | None,
+    reviewer: str | None,
+    port: int,
+    status: bool,
+    directory: Path | None,
+    as_json: bool,
+) -> None:
+    """Show four photos of each pivot species on a local page and keep the clearest.
 
-    Example: collect review annotators --round pilot
+    Keys 1 to 4 choose, 0 passes the species over, U takes back. `collect review annotators` reads
+    annotators' texts instead.
+
+    Example: collect review --pivots 405
     """
+    if context.invoked_subcommand is not None:
+        return
+    from pairs_to_words.collect.review_pivots import review_pivots
+    from pairs_to_words.project.errors import UserError
+    from pairs_to_words.project.layout import find_project
+
+    if pivots is None:
+        raise UserError("How many pivots?", "Type such as `collect review --pivots 405`.")
+    review_pivots(
+        OpenProject(find_project(directory or Path.cwd())),
+        pivots,
+        plan=plan,
+        seed=seed,
+        reviewer=reviewer,
+        port=port,
+        status=status,
+        as_json=as_json,
+    )
 
 
 @command.command("annotators")

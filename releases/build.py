@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from hashlib import sha256
+from dataclasses import dataclass, replace
 from importlib.metadata import version as code_version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pairs_to_words.project.config import Config
 from pairs_to_words.project.errors import UserError
-from pairs_to_words.project.files import (
-    atomic_directory,
-    hash_file,
-    remove_leftovers,
-    write_json,
-    write_parquet,
-    write_text,
-)
+from pairs_to_words.project.files import hash_file, remove_leftovers
 from pairs_to_words.project.layout import Layout
 from pairs_to_words.project.protocol import ProtocolDeclaration, ReleaseRule
 from pairs_to_words.project.pseudonyms import pseudonym_key
+from pairs_to_words.project.records import PARAGRAPHS
 from pairs_to_words.project.store.engine import transaction
-from pairs_to_words.releases.card import attributions_csv, changelog, citation, dataset_card
-from pairs_to_words.releases.checksums import MANIFEST, hash_files, write_sums
-from pairs_to_words.releases.leaks import refuse_worker_ids
-from pairs_to_words.releases.read import SCHEMA, Release, data_file, open_release
+from pairs_to_words.releases.card import changelog, citation, dataset_card
+from pairs_to_words.releases.checksums import SUMS
+from pairs_to_words.releases.diff import Difference, difference
+from pairs_to_words.releases.frame import Contents, full_manifest, write_release
+from pairs_to_words.releases.leaks import refuse_secrets_in_files, refuse_worker_ids
+from pairs_to_words.releases.read import Release, open_release
 from pairs_to_words.releases.rows import Gathered, gather
+from pairs_to_words.releases.schemas import row_kind
 from pairs_to_words.releases.statistics import measure
+from pairs_to_words.releases.tombstones import read_tombstones
 from pairs_to_words.releases.versions import (
+    Version,
     least_version,
     parse_version,
     previous_version,
@@ -75,122 +71,140 @@ def build_release(
         )
     wanted = parse_version(version)
     target = layout.release(version)
-    remove_leftovers(target.parent)
+    releases = target.parent
+    remove_leftovers(releases)
     sample = sample or config.sample.name
+    before = previous_version(releases, wanted)
+    earlier = None if before is None else open_release(releases / say_version(before)).all_rows()
+    tombstones = read_tombstones(releases)
+    key = pseudonym_key(layout)
     with transaction(engine) as connection:
-        gathered = gather(connection, layout, config, protocol, rule, sample, pseudonym_key(layout))
+        gathered = gather(
+            connection,
+            layout,
+            config,
+            protocol,
+            rule,
+            sample,
+            key,
+            pinned=_splits_of(earlier),
+            tombstones=tombstones,
+        )
         statistics = measure(connection, gathered, rule, protocol)
-    refuse_worker_ids(gathered)
-    before = previous_version(target.parent, wanted)
-    difference = _difference(target.parent, before, gathered.paragraphs)
+    refuse_worker_ids(
+        {
+            "texts": (gathered.paragraphs, "row_id"),
+            "judgments": (gathered.judgments, "item_id"),
+            "attributions": (pa.Table.from_pylist(gathered.attributions), "photo_id"),
+        },
+        gathered.worker_ids,
+    )
+    changed = difference(
+        PARAGRAPHS.empty_table() if earlier is None else earlier, gathered.paragraphs
+    )
     if not target.exists() and before is not None:
-        _refuse_low_version(version, before, difference)
-    title = config.release.title or protocol.title
-    manifest = {
-        "schema": SCHEMA,
-        "name": protocol.name,
-        "title": title,
-        "version": version,
-        "splits": list(rule.splits),
-        "simulated": bool(statistics["simulated_texts"]),
-        "sample": sample,
-        "logical_hash": logical_hash([gathered.paragraphs, gathered.judgments]),
-        "counts": {name: statistics[name] for name in ("pairs", "texts", "photos", "judgments")},
-        "inputs": _inputs(layout, sample),
-        "code_version": code_version("pairs-to-words"),
-    }
+        _refuse_low_version(version, before, changed)
+    contents = _contents(
+        gathered, layout, config, protocol, rule, version, sample, statistics, before, changed
+    )
+    manifest = full_manifest(contents)
     if target.exists():
         return Built(_same_release(target, manifest, version), new=False)
-    with atomic_directory(target) as folder:
-        _write_rows(folder, gathered, rule)
-        # Not sorted: steps of the funnel and levels have an order of their own.
-        write_text(folder / "statistics.json", json.dumps(statistics, indent=2) + "\n")
-        write_text(folder / "README.md", dataset_card(title, version, protocol, rule, statistics))
-        write_text(folder / "CITATION.cff", citation(title, version, config))
-        said = None if before is None else say_version(before)
-        write_text(folder / "CHANGELOG.md", changelog(version, said, *difference))
-        write_text(folder / "attributions.csv", attributions_csv(gathered.attributions))
-        _write_provenance(folder / "provenance", layout, config, protocol, sample)
-        write_json(folder / MANIFEST, manifest | {"files": hash_files(folder)})
-        write_sums(folder)
-    return Built(open_release(target), new=True)
+
+    def check(folder: Path) -> None:
+        refuse_secrets_in_files(folder, gathered.worker_ids, key.hex())
+
+    contents = replace(contents, tombstones=tombstones, check=check)
+    return Built(write_release(target, contents), new=True)
 
 
-def logical_hash(tables: list[pa.Table]) -> str:
-    """Return a hash of rows and columns that no change of file format or library touches."""
-    digest = sha256()
-    for table in tables:
-        digest.update(json.dumps([[f.name, str(f.type)] for f in table.schema]).encode())
-        for row in table.to_pylist():
-            digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
-    return digest.hexdigest()
+def _contents(
+    gathered: Gathered,
+    layout: Layout,
+    config: Config,
+    protocol: ProtocolDeclaration,
+    rule: ReleaseRule,
+    version: str,
+    sample: str,
+    statistics: dict[str, Any],
+    before: Version | None,
+    changed: Difference,
+) -> Contents:
+    title = config.release.title or protocol.title
+    said = None if before is None else say_version(before)
+    counts = changed.counts()
+    return Contents(
+        kind=row_kind("paragraphs"),
+        rows=gathered.paragraphs,
+        judgments=gathered.judgments,
+        attributions=gathered.attributions,
+        splits=tuple(rule.splits),
+        statistics=statistics,
+        manifest={
+            "name": protocol.name,
+            "title": title,
+            "version": version,
+            "simulated": bool(statistics["simulated_texts"]),
+            "sample": sample,
+            "counts": {n: statistics[n] for n in ("pairs", "texts", "photos", "judgments")},
+            "inputs": _inputs(layout, sample, before),
+            "code_version": code_version("pairs-to-words"),
+        },
+        texts={
+            "README.md": dataset_card(title, version, protocol, rule, statistics),
+            "CITATION.cff": citation(title, version, config.release.authors),
+            "CHANGELOG.md": changelog(version, said, **counts),
+        },
+        provenance=_provenance(layout, config, protocol, sample),
+    )
 
 
-def _write_rows(folder: Path, gathered: Gathered, rule: ReleaseRule) -> None:
-    for split in rule.splits:
-        chosen = gathered.paragraphs.filter(pc.equal(gathered.paragraphs["split"], split))
-        write_parquet(folder / data_file(split), chosen.combine_chunks())
-    write_parquet(folder / "judgments.parquet", gathered.judgments)
+def _splits_of(rows: pa.Table | None) -> dict[str, str]:
+    """Return pair id -> split of the release before."""
+    if rows is None:
+        return {}
+    return dict(zip(rows["pair_id"].to_pylist(), rows["split"].to_pylist(), strict=True))
 
 
-def _write_provenance(
-    folder: Path, layout: Layout, config: Config, protocol: ProtocolDeclaration, sample: str
-) -> None:
+def _provenance(
+    layout: Layout, config: Config, protocol: ProtocolDeclaration, sample: str
+) -> dict[str, str]:
     """Keep what the sample and the rows were made from; never the database address or a key."""
     kept = config.model_copy(update={"project": config.project.model_copy(update={"database": ""})})
-    write_json(folder / "config.json", json.loads(kept.model_dump_json()))
-    write_json(folder / "protocol.json", json.loads(protocol.model_dump_json()))
+    found = {
+        "config.json": kept.model_dump_json(indent=2) + "\n",
+        "protocol.json": protocol.model_dump_json(indent=2) + "\n",
+    }
     sources = {
         "sample-manifest.json": layout.sample(sample) / "manifest.json",
         "sample-funnel.json": layout.sample(sample) / "funnel.json",
         "catalog-manifest.json": layout.catalog / "manifest.json",
     }
-    for name, source in sources.items():
-        if source.exists():
-            write_text(folder / name, source.read_text(encoding="utf-8"))
+    return found | {
+        name: source.read_text(encoding="utf-8")
+        for name, source in sources.items()
+        if source.exists()
+    }
 
 
-def _inputs(layout: Layout, sample: str) -> dict[str, str]:
+def _inputs(layout: Layout, sample: str, before: Version | None) -> dict[str, str]:
     paths = {
         "pairs": layout.sample(sample) / "pairs.parquet",
         "photos": layout.catalog / "photos.parquet",
         "taxa": layout.catalog / "taxa.parquet",
         "photo index": layout.photos / "index.parquet",
     }
+    if before is not None:
+        paths["release before"] = layout.release(say_version(before)) / SUMS
     return {name: hash_file(path) for name, path in paths.items()}
 
 
-def _difference(
-    releases: Path, before: tuple[int, int, int] | None, rows: pa.Table
-) -> tuple[int, int, int]:
-    """Return texts added, removed and moved to another split since the release before."""
-    now = _texts(rows)
-    if before is None:
-        return len(now), 0, 0
-    release = open_release(releases / say_version(before))
-    then: dict[str, tuple[str, str]] = {}
-    for split in release.splits:
-        then |= _texts(release.rows(split))
-    added = sum(then.get(i, ("", ""))[1] != text for i, (_split, text) in now.items())
-    removed = sum(now.get(i, ("", ""))[1] != text for i, (_split, text) in then.items())
-    moved = sum(i in then and then[i][0] != split for i, (split, _text) in now.items())
-    return added, removed, moved
-
-
-def _texts(rows: pa.Table) -> dict[str, tuple[str, str]]:
-    columns = rows.select(["row_id", "split", "text"]).to_pylist()
-    return {row["row_id"]: (row["split"], row["text"]) for row in columns}
-
-
-def _refuse_low_version(
-    version: str, before: tuple[int, int, int], difference: tuple[int, int, int]
-) -> None:
-    added, removed, moved = difference
-    least = least_version(before, moved=moved, changed=added + removed)
+def _refuse_low_version(version: str, before: Version, changed: Difference) -> None:
+    least = changed.least(before)
     if parse_version(version) < least:
+        counts = ", ".join(f"{n:,} {what}" for what, n in changed.counts().items())
         raise UserError(
-            f"{version} is too low: since {say_version(before)}, {added:,} texts were added, "
-            f"{removed:,} removed and {moved:,} moved to another split.",
+            f"{version} is too low: of the texts since {say_version(before)}, {counts}.",
             f"Build {say_version(least)}.",
         )
 

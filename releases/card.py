@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
-from pairs_to_words.project.config import Config
 from pairs_to_words.project.protocol import ProtocolDeclaration, ReleaseRule
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -40,34 +39,37 @@ def dataset_card(
     )
 
 
-def citation(title: str, version: str, config: Config) -> str:
+def citation(title: str, version: str, authors: Sequence[str]) -> str:
     """Return CITATION.cff (1.2.0)."""
-    names = config.release.authors or [f"Contributors of {title}"]
-    authors = "".join(f"  - name: {json.dumps(name, ensure_ascii=False)}\n" for name in names)
+    names = authors or [f"Contributors of {title}"]
+    listed = "".join(f"  - name: {json.dumps(name, ensure_ascii=False)}\n" for name in names)
     return (
         "cff-version: 1.2.0\n"
         "message: If you use this dataset, please cite it as below.\n"
         "type: dataset\n"
         f"title: {json.dumps(title, ensure_ascii=False)}\n"
         f"version: {json.dumps(version)}\n"
-        f"authors:\n{authors}"
+        f"authors:\n{listed}"
     )
 
 
-def changelog(version: str, before: str | None, added: int, removed: int, moved: int) -> str:
+def changelog(
+    version: str, before: str | None, *, added: int, removed: int, changed: int, moved: int
+) -> str:
     """Return CHANGELOG.md of one version against the one before it."""
     if before is None:
         return f"# Changes\n\n## {version}\n\nFirst release: {added:,} texts.\n"
     return (
         f"# Changes\n\n## {version}\n\nSince {before}: {added:,} texts added, {removed:,} removed, "
-        f"{moved:,} moved to another split.\n"
+        f"{changed:,} changed, {moved:,} moved to another split.\n"
     )
 
 
 def attributions_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return attributions.csv: one photo per row."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
+    columns = list(rows[0]) if rows else ["photo_id", "license", "attribution", "url"]
+    writer = csv.DictWriter(buffer, fieldnames=columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return buffer.getvalue()

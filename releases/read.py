@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 from pairs_to_words.project.errors import UserError
 from pairs_to_words.project.files import read_json, read_parquet
-from pairs_to_words.project.records import PARAGRAPHS
 from pairs_to_words.releases.checksums import check_files
+from pairs_to_words.releases.schemas import RowKind, row_kind
+from pairs_to_words.releases.tombstones import buried_rows, read_tombstones
 
 SCHEMA = "pairs-to-words release 1"
 
@@ -48,8 +49,29 @@ class Release:
         found: dict[str, Any] = read_json(self.path / "statistics.json")
         return found
 
+    @property
+    def kind(self) -> RowKind:
+        """The kind of rows."""
+        return row_kind(str(self.manifest.get("rows", "paragraphs")))
+
     def rows(self, split: str, columns: list[str] | None = None) -> pa.Table:
-        """Return the rows of a split (schema PARAGRAPHS), sorted by row_id.
+        """Return the rows of a split (schema of `kind`), sorted by row_id.
+
+        Raises:
+            UserError: There is no such split, its file is damaged, or rows were removed since
+                (tombstones beside the release): these may not be used any more.
+        """
+        table = self.stored_rows(split)
+        buried = int(buried_rows(table, read_tombstones(self.path.parent)).sum())
+        if buried:
+            raise UserError(
+                f"{buried:,} rows of split {split} in release {self.version} were removed since.",
+                "Use a later release; `collect release remove` names it.",
+            )
+        return table if columns is None else table.select(columns)
+
+    def stored_rows(self, split: str) -> pa.Table:
+        """Return the rows of a split as released, those removed since included.
 
         Raises:
             UserError: There is no such split, or its file is damaged.
@@ -59,13 +81,23 @@ class Release:
                 f"The release {self.version} has no split {split!r}.",
                 f"It has: {', '.join(self.splits)}.",
             )
-        table = read_parquet(self.path / data_file(split), columns=columns)
-        if columns is None and not table.schema.equals(PARAGRAPHS):
-            raise UserError(
-                f"{self.path / data_file(split)} has other columns than a release has.",
-                "Check it with `collect release verify`.",
-            )
-        return table
+        names = sorted(n for n in self.manifest["files"] if n.startswith(f"data/{split}-"))
+        tables = [read_parquet(self.path / name) for name in names]
+        for name, table in zip(names, tables, strict=True):
+            if not table.schema.equals(self.kind.schema):
+                raise UserError(
+                    f"{self.path / name} has other columns than rows of kind {self.kind.name}.",
+                    "Check it with `collect release verify`.",
+                )
+        return pa.concat_tables(tables)
+
+    def all_rows(self) -> pa.Table:
+        """Return the rows of all splits as released, sorted by row_id."""
+        return pa.concat_tables(self.stored_rows(split) for split in self.splits).sort_by("row_id")
+
+    def judgments(self) -> pa.Table:
+        """Return every raw judgment (schema rows.JUDGMENTS)."""
+        return read_parquet(self.path / "judgments.parquet")
 
 
 def open_release(path: Path, *, check: bool = True) -> Release:
@@ -93,6 +125,6 @@ def open_release(path: Path, *, check: bool = True) -> Release:
     return Release(path, manifest)
 
 
-def data_file(split: str) -> str:
-    """Return the file of a split, relative to the release."""
-    return f"data/{split}-00000-of-00001.parquet"
+def data_file(split: str, number: int = 0, count: int = 1) -> str:
+    """Return a file of a split, relative to the release."""
+    return f"data/{split}-{number:05d}-of-{count:05d}.parquet"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pairs_to_words.project.config import Config
@@ -16,9 +17,11 @@ from pairs_to_words.project.protocol import ProtocolDeclaration, ReleaseRule
 from pairs_to_words.project.pseudonyms import pseudonym
 from pairs_to_words.project.records import PARAGRAPHS
 from pairs_to_words.project.store.judgments import read_items, read_judgments, read_verdicts
-from pairs_to_words.project.store.reviews import excluded_annotators
+from pairs_to_words.project.store.reviews import current_reviews, excluded_annotators
 from pairs_to_words.project.store.submissions import rejected_assignments
+from pairs_to_words.releases.leaks import near_duplicates, normalised
 from pairs_to_words.releases.splits import split_pairs
+from pairs_to_words.releases.tombstones import Tombstone, observer_hash, photo_hash, writer_hash
 from sqlalchemy import Connection
 
 _NAMED = 10  # photos that an error lists before it says how many more
@@ -69,11 +72,19 @@ def gather(
     rule: ReleaseRule,
     sample: str,
     key: bytes,
+    *,
+    pinned: Mapping[str, str] | None = None,
+    tombstones: Sequence[Tombstone] = (),
 ) -> Gathered:
     """Collect the rows of a release from the state, the sample and the catalogue.
 
     A text is usable when its submission was not rejected, its writer is not excluded, and every
     required task's verdict on its pair is `pass`. A worker's last text about an item counts.
+    What is buried (`tombstones`) is left out of texts, judgments and attributions.
+
+    Args:
+        pinned: Pair id to its split in the release before: it stays there.
+        tombstones: What was removed for good.
 
     Raises:
         UserError: Nothing to release, or photos without a licence that may be released.
@@ -83,6 +94,11 @@ def gather(
         for row in read_parquet(layout.sample(sample) / "pairs.parquet").to_pylist()
     }
     funnel = {"pairs sampled": len(pairs)}
+    buried = frozenset(stone.hash for stone in tombstones)
+    removed = _pairs_with_removed_photos(layout, pairs, buried, key)
+    if buried:
+        pairs = {name: pair for name, pair in pairs.items() if name not in removed}
+        funnel["pairs of photos not removed"] = len(pairs)
     passed = set(pairs)
     for task in rule.requires:
         units = {item.item_id: item.unit_id for item in read_items(connection, task)}
@@ -90,16 +106,21 @@ def gather(
         passed &= {units[i] for i, v in verdicts.items() if v.verdict == "pass" and i in units}
         funnel[f"pairs that pass {task}"] = len(passed)
     texts = _usable_texts(connection, rule, passed, funnel)
+    if buried:
+        gone = [writer_hash(pseudonym(key, worker)) in buried for worker in texts["worker_id"]]
+        texts = texts[~np.array(gone, bool)]
+        funnel["texts by writers not removed"] = len(texts)
     if texts.empty:
         raise UserError(
             f"There is no text to release: {_say(funnel)}.",
             f"Collect some with `collect launch {rule.text_task}` and `collect pull`.",
         )
     photos = _photos(layout, pairs, set(texts["pair_id"]), config.release.licenses)
-    rows = _paragraphs(texts, pairs, photos, rule, config, key)
+    rows = _paragraphs(texts, pairs, photos, rule, config, key, pinned or {})
+    rows = _without_repeats(rows, rule, funnel)
     funnel["texts released"] = rows.num_rows
     funnel["pairs released"] = len(set(rows["pair_id"].to_pylist()))
-    judgments, workers = _judgments(connection, protocol, key)
+    judgments, workers = _judgments(connection, protocol, key, removed, buried)
     used = sorted({i for side in (1, 2) for i in rows[f"photo_{side}_id"].to_pylist()})
     return Gathered(rows, judgments, [_attribution(photos[i]) for i in used], funnel, workers)
 
@@ -117,6 +138,11 @@ def _usable_texts(
     funnel["texts not rejected"] = len(rows)
     rows = rows[~rows["worker_id"].isin(list(excluded_annotators(connection)))]
     funnel["texts by annotators not excluded"] = len(rows)
+    refused = [
+        int(i) for i, r in current_reviews(connection, "text").items() if r.decision == "reject"
+    ]
+    rows = rows[~rows["judgment_id"].isin(refused)]
+    funnel["texts not rejected in a review"] = len(rows)
     rows = rows[rows["pair_id"].isin(passed) & (rows["value"].str.strip() != "")]
     funnel["texts about pairs that pass"] = len(rows)
     return rows
@@ -174,16 +200,19 @@ def _paragraphs(
     rule: ReleaseRule,
     config: Config,
     key: bytes,
+    pinned: Mapping[str, str],
 ) -> pa.Table:
     used = {pair_id: pairs[pair_id] for pair_id in sorted(set(texts["pair_id"]))}
+    near = _near(photos)
     splits = split_pairs(
-        {pair_id: list(_unshared(pair, photos)) for pair_id, pair in used.items()},
+        {pair_id: list(_unshared(pair, photos, near)) for pair_id, pair in used.items()},
         {pair_id: int(pair[rule.split_key]) for pair_id, pair in used.items()},
         rule.splits,
         config.project.seed,
+        pinned,
     )
     rows = []
-    for text in texts.to_dict("records"):
+    for text in texts[texts["pair_id"].isin(splits)].to_dict("records"):
         pair = used[text["pair_id"]]
         writer = pseudonym(key, text["worker_id"])
         row = {
@@ -217,8 +246,58 @@ def _paragraphs(
     return pa.Table.from_pylist(sorted(rows, key=lambda r: str(r["row_id"])), schema=PARAGRAPHS)
 
 
+def _without_repeats(rows: pa.Table, rule: ReleaseRule, funnel: dict[str, int]) -> pa.Table:
+    """Leave out a text that another split has too: it stays in the split of the least share."""
+    order = {split: place for place, split in enumerate(sorted(rule.splits, key=_share_of(rule)))}
+    frame = pd.DataFrame(
+        {
+            "text": [normalised(text) for text in rows["text"].to_pylist()],
+            "place": [order[split] for split in rows["split"].to_pylist()],
+        }
+    )
+    kept = (frame["place"] == frame.groupby("text")["place"].transform("min")).to_numpy()
+    funnel["texts not repeated in another split"] = int(kept.sum())
+    return rows.filter(pa.array(kept))
+
+
+def _share_of(rule: ReleaseRule) -> Any:
+    """Smallest share first; of equal shares the one declared last (test before val)."""
+    names = list(rule.splits)
+    return lambda split: (rule.splits[split], -names.index(split))
+
+
+def _pairs_with_removed_photos(
+    layout: Layout, pairs: Mapping[str, dict[str, Any]], buried: frozenset[str], key: bytes
+) -> frozenset[str]:
+    if not buried:
+        return frozenset()
+    columns = ["photo_id", "observer_id"]
+    removed = {
+        row["photo_id"]
+        for row in read_parquet(layout.catalog / "photos.parquet", columns).to_pylist()
+        if observer_hash(key, row["observer_id"]) in buried
+    }
+    return frozenset(
+        name
+        for name, pair in pairs.items()
+        for photo_id in (pair["pivot_photo_id"], pair["branch_photo_id"])
+        if photo_id in removed or photo_hash(photo_id) in buried
+    )
+
+
+def _near(photos: dict[int, dict[str, Any]]) -> dict[int, list[int]]:
+    """Return photo id -> numbers of the near-duplicate couples that it is one of."""
+    ids = sorted(i for i, photo in photos.items() if photo["phash"])
+    found: dict[int, list[int]] = {}
+    hashes = np.array([photos[i]["phash"] for i in ids], np.uint64)
+    for number, couple in enumerate(near_duplicates(hashes)):
+        for place in couple:
+            found.setdefault(ids[place], []).append(number)
+    return found
+
+
 def _unshared(
-    pair: dict[str, Any], photos: dict[int, dict[str, Any]]
+    pair: dict[str, Any], photos: dict[int, dict[str, Any]], near: dict[int, list[int]]
 ) -> Iterable[tuple[str, int | str]]:
     """Yield what may not be in two splits: pivot species, photos, observations, images."""
     yield "pivot species", int(pair["pivot_species_id"])
@@ -227,12 +306,16 @@ def _unshared(
         yield "photo", int(photo["photo_id"])
         yield "observation", int(photo["observation_id"])
         yield "file", str(photo["sha256"])
-        if photo["phash"]:
-            yield "image", int(photo["phash"])
+        for couple in near.get(photo["photo_id"], ()):
+            yield "near-duplicate image", couple
 
 
 def _judgments(
-    connection: Connection, protocol: ProtocolDeclaration, key: bytes
+    connection: Connection,
+    protocol: ProtocolDeclaration,
+    key: bytes,
+    removed: frozenset[str],
+    buried: frozenset[str],
 ) -> tuple[pa.Table, frozenset[str]]:
     rows = []
     workers: set[str] = set()
@@ -242,11 +325,14 @@ def _judgments(
         workers |= set(frame["worker_id"])
         names = {worker: pseudonym(key, worker) for worker in frame["worker_id"].unique()}
         for row in frame.to_dict("records"):
+            unit_id = units.get(row["item_id"], row["item_id"])
+            if unit_id in removed or (buried and writer_hash(names[row["worker_id"]]) in buried):
+                continue
             seconds = row["work_seconds"]
             rows.append(
                 {name: row[name] for name in JUDGMENTS.names if name in row}
                 | {
-                    "unit_id": units.get(row["item_id"], row["item_id"]),
+                    "unit_id": unit_id,
                     "worker": names[row["worker_id"]],
                     "simulated": bool(row["simulated"]),
                     "work_seconds": None if pd.isna(seconds) else float(seconds),

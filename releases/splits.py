@@ -2,14 +2,48 @@
 
 Pairs are joined into one group when they share the pivot species, a photo, an observation or the
 same image in two photos. A group goes to one split as a whole, by a keyed hash of its smallest
-pivot species: later versions with more pairs keep earlier rows where they were.
+pivot species. Pairs of the release before stay where they were, and their group with them; a new
+pair that would join groups of two splits is left out, so growth never moves a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pairs_to_words.project.seeds import keyed_hash
+
+
+@dataclass
+class _Groups:
+    """Union-find over pairs that share a key; a group may be pinned to a split."""
+
+    parent: dict[str, str] = field(default_factory=dict)
+    holder: dict[Hashable, str] = field(default_factory=dict)
+    split: dict[str, str] = field(default_factory=dict)
+
+    def root(self, member: str) -> str:
+        while self.parent[member] != member:
+            self.parent[member] = self.parent[self.parent[member]]
+            member = self.parent[member]
+        return member
+
+    def touched(self, keys: Iterable[Hashable]) -> set[str]:
+        """Return the groups that hold one of these keys."""
+        return {self.root(self.holder[key]) for key in keys if key in self.holder}
+
+    def add(self, member: str, keys: Iterable[Hashable], pinned: str | None = None) -> None:
+        """Put a pair into one group with all that it touches; its root is its smallest pair."""
+        self.parent.setdefault(member, member)
+        joined = {self.root(member), *self.touched(keys)}
+        splits = {self.split[root] for root in joined if root in self.split}
+        first = min(joined)
+        for root in joined:
+            self.parent[root] = first
+        for key in keys:
+            self.holder.setdefault(key, first)
+        if pinned or splits:
+            self.split[first] = pinned or min(splits)
 
 
 def split_pairs(
@@ -17,23 +51,37 @@ def split_pairs(
     species: Mapping[str, int],
     shares: Mapping[str, float],
     seed: int,
+    pinned: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return pair id -> split.
+    """Return pair id -> split; a new pair that would join two splits is not in it.
 
     Args:
         keys: Pair id to what it must not share with another split.
         species: Pair id to pivot species id.
         shares: Split to its share; they sum to 1.
         seed: The project's seed.
+        pinned: Pair id to its split in the release before.
     """
-    groups = connected(keys)
+    pinned = {pair_id: split for pair_id, split in (pinned or {}).items() if pair_id in keys}
+    groups = _Groups()
+    for pair_id in sorted(pinned):
+        groups.add(pair_id, keys[pair_id], pinned[pair_id])
+    kept = [*sorted(pinned)]
+    for pair_id in sorted(set(keys) - set(pinned)):
+        splits = {groups.split.get(root) for root in groups.touched(keys[pair_id])} - {None}
+        if len(splits) <= 1:
+            groups.add(pair_id, keys[pair_id])
+            kept.append(pair_id)
     smallest: dict[str, int] = {}
-    for pair_id, group in groups.items():
-        smallest[group] = min(smallest.get(group, species[pair_id]), species[pair_id])
-    return {
-        pair_id: split_of_species(smallest[group], shares, seed)
-        for pair_id, group in groups.items()
-    }
+    for pair_id in kept:
+        root = groups.root(pair_id)
+        smallest[root] = min(smallest.get(root, species[pair_id]), species[pair_id])
+    found = dict(pinned)
+    for pair_id in kept:
+        root = groups.root(pair_id)
+        by_hash = split_of_species(smallest[root], shares, seed)
+        found.setdefault(pair_id, groups.split.get(root, by_hash))
+    return found
 
 
 def split_of_species(species_id: int, shares: Mapping[str, float], seed: int) -> str:
@@ -49,17 +97,7 @@ def split_of_species(species_id: int, shares: Mapping[str, float], seed: int) ->
 
 def connected(keys: Mapping[str, Iterable[Hashable]]) -> dict[str, str]:
     """Return member -> the smallest member that it is connected with through shared keys."""
-    parent = {member: member for member in keys}
-
-    def root(member: str) -> str:
-        while parent[member] != member:
-            parent[member] = parent[parent[member]]
-            member = parent[member]
-        return member
-
-    holder: dict[Hashable, str] = {}
+    groups = _Groups()
     for member, held in keys.items():
-        for key in held:
-            first, second = sorted((root(holder.setdefault(key, member)), root(member)))
-            parent[second] = first
-    return {member: root(member) for member in keys}
+        groups.add(member, list(held))
+    return {member: groups.root(member) for member in keys}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from pairs_to_words.project.protocol import ProtocolDeclaration, ReleaseRule
 from pairs_to_words.project.records import LEVELS, VISUAL
-from pairs_to_words.project.splitter import SPLITTER, sentences, words
 from pairs_to_words.project.store.judgments import read_items, read_judgments, read_verdicts
 from pairs_to_words.project.store.tables import ledger
 from pairs_to_words.qc.audit import field_agreement
 from pairs_to_words.releases.rows import Gathered
+from pairs_to_words.releases.schemas import row_kind
+from pairs_to_words.releases.tally import count as _count
+from pairs_to_words.releases.tally import rounded as _rounded
+from pairs_to_words.releases.tally import tally
 from sqlalchemy import Connection, func, select
 
 
@@ -22,26 +23,17 @@ def measure(
 ) -> dict[str, Any]:
     """Return flat numbers and mappings that describe a release."""
     rows = gathered.paragraphs.to_pylist()
-    tokens = [[word.lower() for word in words(row["text"])] for row in rows]
-    n_sentences = [len(sentences(row["text"])) for row in rows]
     levels = (VISUAL, *LEVELS)
-    found: dict[str, Any] = {
+    found: dict[str, Any] = tally(row_kind("paragraphs"), gathered.paragraphs, list(rule.splits))
+    found |= {
         "pairs": len({row["pair_id"] for row in rows}),
-        "texts": len(rows),
         "texts_per_pair": _rounded(len(rows) / len({row["pair_id"] for row in rows})),
-        "sentences": sum(n_sentences),
-        "words": sum(map(len, tokens)),
-        "words_per_text": _rounded(sum(map(len, tokens)) / len(rows)),
-        "sentences_per_text": _rounded(sum(n_sentences) / len(rows)),
-        "vocabulary": len({word for text in tokens for word in text}),
         "writers": len({row["writer"] for row in rows}),
         "photos": len(gathered.attributions),
         "pivot_species": len({row["photo_1_species_id"] for row in rows}),
         "species": len({row[f"photo_{side}_species_id"] for row in rows for side in (1, 2)}),
         "judgments": gathered.judgments.num_rows,
         "simulated_texts": sum(row["simulated"] for row in rows),
-        "splitter": SPLITTER,
-        "texts_by_split": _count((row["split"] for row in rows), list(rule.splits)),
         "pairs_by_split": _count(
             {row["pair_id"]: row["split"] for row in rows}.values(), list(rule.splits)
         ),
@@ -92,13 +84,3 @@ def _cost(connection: Connection) -> dict[str, float]:
     )
     paid = {row[0]: float(Decimal(row[1])) for row in connection.execute(query)}
     return {kind: round(amount, 2) for kind, amount in paid.items() if amount}
-
-
-def _count(values: Any, order: Sequence[str] = ()) -> dict[str, int]:
-    counted = Counter(values)
-    names = [name for name in order if name in counted]
-    return {name: counted[name] for name in [*names, *sorted(set(counted) - set(names))]}
-
-
-def _rounded(value: float | None, digits: int = 3) -> float | None:
-    return None if value is None else round(float(value), digits)

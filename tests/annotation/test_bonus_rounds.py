@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -20,7 +21,7 @@ from pairs_to_words.annotation.server.run import Running
 from pairs_to_words.collect.main import main
 from pairs_to_words.project.clock import system_clock
 from pairs_to_words.project.config import load_config
-from pairs_to_words.project.errors import UserError
+from pairs_to_words.project.errors import CouldNotError, UserError
 from pairs_to_words.project.layout import Layout
 from pairs_to_words.project.protocol import load_protocol
 from pairs_to_words.project.store import ledger
@@ -62,7 +63,7 @@ def written(
     for task in ("clarity", "writing"):
         publish(state, crowd, plan_launch(state, sampled, config, PROTOCOL, task), system_clock)
         work(5, one_of_them)
-        pull(state, crowd, PROTOCOL, task, system_clock)
+        pull(state, crowd, task, PROTOCOL.task(task), system_clock)
         if task == "clarity":
             decide(state, PROTOCOL, task, system_clock)
 
@@ -150,9 +151,7 @@ def test_a_bonus_whose_reply_was_lost_is_found_and_not_paid_again(
 
             return call
 
-    from dataclasses import replace
-
-    with pytest.raises(ConnectionError):
+    with pytest.raises(CouldNotError, match="reply lost"):
         lossy: Any = replace(crowd, client=Losing())
         pay_bonuses(state, lossy, "writing", [payment], CAP, system_clock)
     with state.connect() as connection:
