@@ -6,12 +6,16 @@ import hashlib
 import io
 import json
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import requests
 from pairs_to_words.collect.main import main
 from pairs_to_words.project.clock import iso, system_clock
 from pairs_to_words.project.config import load_config
@@ -249,3 +253,37 @@ def test_a_report_about_no_sample_names_those_there_are(
     main(["sample", "--pivots", "3", "--name", "first", *where])
     assert main(["sample", "report", "--name", "frist", *where]) == 2
     assert "There are: first." in capsys.readouterr().err
+
+
+def test_a_review_in_the_browser_becomes_a_reviewed_sample(
+    sampled: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--project", str(sampled.root)]
+    assert main(["sample", "--pivots", "4", "--reviewed", *where]) == 1
+    assert "0 of 4 pivots are reviewed" in capsys.readouterr().err
+    command = [sys.executable, "-m", "pairs_to_words.collect.main", "review", "--pivots", "4"]
+    chosen: dict[int, int] = {}
+    for decisions in (3, None):  # the first reviewer is interrupted, the second run goes on
+        process = subprocess.Popen([*command, *where], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        shown = requests.get(url + "next", timeout=30).json()
+        while shown["question"] and decisions != 0:
+            species = shown["question"]["species_id"]
+            choice = len(chosen) % 4 + 1
+            chosen[species] = int(shown["question"]["photos"][choice - 1].split("/")[1])
+            body = {"species_id": species, "choice": choice}
+            shown = requests.post(url + "decide", json=body, timeout=30).json()
+            decisions = None if decisions is None else decisions - 1
+        if decisions == 0:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+    capsys.readouterr()
+    assert main(["review", "--pivots", "4", "--status", "--json", *where]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"accepted": 4, "rejected": 0, "wanted": 4, "done": True}
+    assert main(["sample", "--pivots", "4", "--reviewed", *where]) == 0
+    pairs = pq.read_table(sampled.sample("main") / "pairs.parquet").to_pylist()
+    assert {row["pivot_species_id"]: row["pivot_photo_id"] for row in pairs} == chosen
+    manifest = read_json(sampled.sample("main") / "manifest.json")
+    assert manifest["notes"]["reviewed"] is True
