@@ -29,6 +29,7 @@ from pairs_to_words.qc.annotators import ACTIONS, Annotator, Thresholds, annotat
 from pairs_to_words.qc.counts import Convention, Level, tabulate
 from pairs_to_words.qc.filters import FAIL, OPEN, PASS, apply_rule
 from pairs_to_words.qc.guidelines import SpeciesNames, species_names
+from pairs_to_words.qc.validation import filter_validations
 from sqlalchemy import Engine
 
 SCHEMA = "pairs-to-words audit 1"
@@ -230,6 +231,7 @@ def _agreement_rows(
 def _filter_rows(
     task: str, declared: Task | None, judgments: pd.DataFrame, items: list[Item]
 ) -> Iterable[dict[str, Any]]:
+    yield from _validation_rows(task, judgments, items)
     if declared is None or declared.pass_rule is None:
         return
     verdicts = apply_rule(declared.pass_rule, judgments, [i.item_id for i in items], task)
@@ -252,6 +254,29 @@ def _filter_rows(
             for field in declared.pass_rule.fields
         ],
     }
+
+
+def _validation_rows(
+    task: str, judgments: pd.DataFrame, items: list[Item]
+) -> Iterable[dict[str, Any]]:
+    """Yield the validation rules of sentences whose writer gave a label (item data `label`)."""
+    references = {i.item_id: str(i.data["label"]) for i in items if i.data.get("label")}
+    rows = judgments[judgments["field"] == "label"]
+    if not references or rows.empty:
+        return
+    _kept, steps = filter_validations(rows, references)
+    for step in steps:
+        yield {
+            "task": task,
+            "rule": step.rule,
+            "passed": step.passed,
+            "failed": step.failed,
+            "open": 0,
+            "share_removed": step.share_removed,
+            "agreement": [
+                {"field": "label", "before": step.alpha_before, "after": step.alpha_after}
+            ],
+        }
 
 
 def _alpha(judgments: pd.DataFrame, items: list[Item], field: str) -> float | None:

@@ -37,7 +37,8 @@ queen king prince monk nun friar winter water woods woodland mountain runner div
 climber skimmer roller hermit jewel gem puff plume plumes feather feathers comet racket racquet
 sword lancet sickle fan needle saw spine thorn thicket bush brush scrub leaf reed tree grass rock
 sand river canary lark type form kind pet page inca ground miner guide knight snipe train boat shoe
-stilt sheath sailor pilot mountaineer bishop widow cardinal babbler shell tit rail spatula kiwi knee eater
+stilt sheath sailor pilot mountaineer bishop widow cardinal babbler shell tit rail
+spatula kiwi knee eater
 """
 ORDINARY_NOUNS = frozenset(_ORDINARY.split())
 # After one of these the noun describes (`a duck bill`), it does not name.
