@@ -128,7 +128,8 @@ def write_release(target: Path, contents: Contents, *, allow_leaks: bool = False
 def _write_rows(folder: Path, contents: Contents) -> None:
     for split in contents.splits:
         chosen = contents.rows.filter(pc.equal(contents.rows["split"], split)).combine_chunks()
-        count = max(1, -(-len(chosen) // ROWS_PER_FILE))
+        # An empty split has no file: `datasets` cannot load an empty Parquet file.
+        count = -(-len(chosen) // ROWS_PER_FILE)
         for number in range(count):
             part = chosen.slice(number * ROWS_PER_FILE, ROWS_PER_FILE)
             write_parquet(folder / data_file(split, number, count), part)

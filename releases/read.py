@@ -89,7 +89,7 @@ class Release:
                     f"{self.path / name} has other columns than rows of kind {self.kind.name}.",
                     "Check it with `collect release verify`.",
                 )
-        return pa.concat_tables(tables)
+        return pa.concat_tables([self.kind.schema.empty_table(), *tables])
 
     def all_rows(self) -> pa.Table:
         """Return the rows of all splits as released, sorted by row_id."""

@@ -146,11 +146,21 @@ def write_snli_ve(release: Release, folder: Path) -> list[Path]:
     return written
 
 
-def splits_of(folder: Path) -> dict[str, str]:
-    """Return image -> split of files that `write_snli_ve` (or the authors) wrote."""
+def splits_of(files: Sequence[Path]) -> dict[str, str]:
+    """Return image -> split of `snli_ve_<split>.jsonl` files: their names say the split.
+
+    Raises:
+        UserError: Another file name, a row without image, or an image in two splits.
+    """
     found: dict[str, str] = {}
-    for path in sorted(folder.glob("snli_ve_*.jsonl")):
+    for path in files:
         split = path.stem.removeprefix("snli_ve_").replace("dev", "val")
+        if split not in SPLITS:
+            raise UserError(
+                f"{path}: the name does not say the split.",
+                "Give SNLI-VE files (snli_ve_train.jsonl), or the lists of images "
+                "(--test-images, --other-images).",
+            )
         for where, given in json_lines(path):
             image = text_of(where, given, _IMAGE)
             if found.setdefault(image, split) != split:

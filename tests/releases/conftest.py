@@ -13,6 +13,7 @@ from pairs_to_words.project.layout import Layout
 from pairs_to_words.project.manifest import Manifest, write_manifest
 from pairs_to_words.project.protocol import load_protocol
 from pairs_to_words.project.records import PAIRS, PHOTO_INDEX, PHOTOS, TAXA, Item, Judgment
+from pairs_to_words.project.seeds import keyed_hash
 from pairs_to_words.project.store.engine import open_store, transaction
 from pairs_to_words.project.store.judgments import add_items, add_judgments
 from pairs_to_words.qc.filters import decide
@@ -50,8 +51,8 @@ def fill(layout: Layout) -> None:
             }
         )  # fmt: skip
         index.append(
-            {"photo_id": 1000 + n, "sha256": f"{n:064x}", "phash": n + 1, "width": 8, "height": 8,
-             "bytes": 10}
+            {"photo_id": 1000 + n, "sha256": f"{n:064x}", "phash": keyed_hash(0, "phash", n),
+             "width": 8, "height": 8, "bytes": 10}
         )  # fmt: skip
         names = {
             f"{rank}_id": 10_000 * k + n
