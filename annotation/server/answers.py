@@ -43,14 +43,18 @@ def answers_xml(fields: Iterable[tuple[str, str]]) -> str:
     )
 
 
+def answer_pairs(xml: str) -> list[tuple[str, str]]:
+    """Return question and value, in order, of an answer that this server wrote."""
+    root = fromstring(xml, forbid_dtd=True)
+    return [(answer[0].text or "", answer[1].text or "") for answer in root]
+
+
 def answer_sets(xml: str) -> dict[str, frozenset[str]]:
     """Return the values per question of an answer that this server wrote, outer spaces removed."""
-    root = fromstring(xml, forbid_dtd=True)
-    found: dict[str, frozenset[str]] = {}
-    for answer in root:
-        name, value = (answer[0].text or "", answer[1].text or "")
-        found[name] = frozenset(part.strip() for part in value.split(JOIN))
-    return found
+    return {
+        name: frozenset(part.strip() for part in value.split(JOIN))
+        for name, value in answer_pairs(xml)
+    }
 
 
 def _text(value: str) -> str:

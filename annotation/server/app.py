@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from pairs_to_words.annotation.server import (
     admin,
+    requester_pages,
     site_account,
     site_qualify,
     site_tasks,
@@ -94,6 +95,10 @@ def _routes() -> list[Route | Mount]:
         Route("/admin/invitations", admin.create_invitations, methods=["POST"]),
         Route("/admin/status", admin.status),
         Route("/requester", admin.dashboard),
+        Route("/requester/people", requester_pages.people, methods=["GET", "POST"]),
+        Route("/requester/submissions", requester_pages.submissions),
+        Route("/requester/submissions/{assignment_id}", requester_pages.decide, methods=["POST"]),
+        Route("/requester/spending", requester_pages.spending),
         Route("/requester/sign-in", admin.sign_in, methods=["GET", "POST"]),
         Mount("/static", StaticFiles(directory=str(static))),
     ]

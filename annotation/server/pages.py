@@ -68,7 +68,8 @@ def wants_json(request: Request) -> bool:
 
 def usd(cents: int) -> str:
     """Write cents as `$0.40`, `$1,000.00`."""
-    return f"${Decimal(from_cents(cents)):,}"
+    amount = f"${Decimal(from_cents(abs(cents))):,}"
+    return f"-{amount}" if cents < 0 else amount
 
 
 def moment(milliseconds: int) -> str:

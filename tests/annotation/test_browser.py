@@ -11,6 +11,7 @@ import requests
 from pairs_to_words.annotation.launch import plan_launch, publish
 from pairs_to_words.annotation.mturk import open_crowd
 from pairs_to_words.annotation.server.run import Running
+from pairs_to_words.annotation.task_pages import page_question
 from pairs_to_words.project.clock import iso, system_clock
 from pairs_to_words.project.config import load_config
 from pairs_to_words.project.layout import Layout
@@ -192,6 +193,59 @@ def test_a_submit_while_offline_arrives_once_when_the_connection_is_back(
     browser.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, **network})
     wait_for(browser, lambda b: "Thank you" in b.page_source)
     assert len(answers_of(served)) == 1
+
+
+CROWD_PAGE = """<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>
+<crowd-form answer-format="flatten-objects">
+  <crowd-instructions link-text="Help"><short-summary>Say it.</short-summary></crowd-instructions>
+  <crowd-input name="name" label="Name" required></crowd-input>
+  <crowd-text-area name="words" label="Words" rows="2"></crowd-text-area>
+  <crowd-radio-group name="choice">
+    <crowd-radio-button name="yes">Yes</crowd-radio-button>
+    <crowd-radio-button name="no">No</crowd-radio-button>
+  </crowd-radio-group>
+  <crowd-checkbox name="sure">Sure</crowd-checkbox>
+  <crowd-classifier name="kind" categories="['bird', 'other']" header="Kind"></crowd-classifier>
+  <crowd-button form-action="submit">Send</crowd-button>
+</crowd-form>"""
+
+
+def test_a_page_of_amazons_crowd_elements_works_unchanged(
+    browser: Any, served: Running, sampled: Layout
+) -> None:
+    with open_crowd(sampled, load_config(sampled.config), "local") as crowd:
+        crowd.call(
+            "create_hit",
+            Title="An old page",
+            Description="d",
+            Reward="0.10",
+            LifetimeInSeconds=600,
+            AssignmentDurationInSeconds=600,
+            Question=page_question(CROWD_PAGE),
+        )
+    sign_in(browser, served)
+    browser.find_element("css selector", "main button").click()
+    browser.find_element("css selector", ".card button.primary").click()
+    wait_for(browser, lambda b: b.find_elements("css selector", "#task"))
+    browser.switch_to.frame("task")
+    wait_for(browser, lambda b: b.find_elements("css selector", "input[name=name]"))
+    browser.find_element("css selector", "input[name=name]").send_keys("Ann")
+    browser.find_element("css selector", "textarea[name=words]").send_keys("so it is")
+    for label in ("No", "Sure", "bird"):
+        browser.find_element("xpath", f"//label[contains(., '{label}')]").click()
+    browser.find_element("xpath", "//button[contains(., 'Send')]").click()
+    browser.switch_to.default_content()
+    wait_for(browser, lambda b: "Thank you" in b.page_source)
+    [answer] = answers_of(served)
+    for name, value in (
+        ("name", "Ann"),
+        ("words", "so it is"),
+        ("choice", '{"yes":false,"no":true}'),
+        ("sure", "true"),
+        ("kind", '{"label":"bird"}'),
+    ):
+        field = f"<QuestionIdentifier>{name}</QuestionIdentifier><FreeText>{value}</FreeText>"
+        assert field in answer
 
 
 @pytest.mark.parametrize("width", [360, 390, 1280])

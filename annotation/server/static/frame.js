@@ -89,7 +89,7 @@
     for (const input of document.querySelectorAll('input[name="assignmentId"]')) {
       if (!input.value) input.value = crowd.assignmentId;
     }
-    restore();
+    setTimeout(restore, 0); // after the page's own set-up has made its controls
     document.addEventListener("input", save);
     document.addEventListener("change", save);
     const measure = () => tell({ type: "height", px: document.documentElement.getBoundingClientRect().height });

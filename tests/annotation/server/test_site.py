@@ -218,3 +218,54 @@ def test_the_requester_page_needs_the_admin_token(server: Any, new_hit: Any) -> 
     page = session.post(f"{url}/sign-in", data={"token": server.keys.admin_token})
     assert "Look at birds" in page.text
     assert session.get(f"{server.url}/tasks", headers=JSON).status_code == 401
+
+
+def test_the_requester_invites_people_and_reviews_their_work_on_the_site(
+    server: Any, mturk: Any, new_hit: Any, new_worker: Any
+) -> None:
+    hit = new_hit(MaxAssignments=2)["HITId"]
+    good, bad = new_worker("ann").do(hit, words="fine <b>"), new_worker("bob").do(hit, words="x")
+    boss = requests.Session()
+    url = f"{server.url}/requester"
+    boss.post(f"{url}/sign-in", data={"token": server.keys.admin_token})
+    page = boss.get(f"{url}/submissions").text
+    assert "fine &lt;b&gt;" in page
+    [csrf] = re.findall(r'name="csrf-token" content="([^"]+)"', page)
+    forged = boss.post(f"{url}/submissions/{good}", data={"decision": "approve"})
+    assert forged.status_code == 403
+    boss.post(f"{url}/submissions/{good}", data={"csrf": csrf, "decision": "approve"})
+    answer = boss.post(f"{url}/submissions/{bad}", data={"csrf": csrf, "decision": "reject"})
+    assert "A rejection needs a reason." in answer.text
+    boss.post(
+        f"{url}/submissions/{bad}", data={"csrf": csrf, "decision": "reject", "reason": "Empty."}
+    )
+    states = {
+        a["AssignmentId"]: a["AssignmentStatus"]
+        for a in mturk.list_assignments_for_hit(HITId=hit)["Assignments"]
+    }
+    assert states == {good: "Approved", bad: "Rejected"}
+    people = boss.post(f"{url}/people", data={"csrf": csrf, "names": "Cleo\n\nDan\n"}).text
+    links = re.findall(r"http://[^<]+/invite/[\w-]+", people)
+    assert len(links) == 2
+    assert requests.post(links[0], allow_redirects=False).status_code == 303
+    assert "-$0.40" in boss.get(f"{url}/spending").text
+    for path in ("/people", "/submissions", "/spending"):
+        assert requests.get(url + path).status_code == 401
+
+
+def test_stand_ins_take_the_place_of_amazons_scripts(
+    new_worker: Any, new_hit: Any, question: str
+) -> None:
+    scripts = (
+        "<script src='https://s3.amazonaws.com/mturk-public/externalHIT_v1.js'></script>"
+        '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>'
+    )
+    worker = new_worker()
+    assignment = worker.accept(
+        new_hit(Question=question.replace("<form", scripts + "<form"))["HITId"]
+    )
+    frame = worker.session.get(f"{worker.url}/frame/{assignment}").text
+    assert "amazonaws.com" not in frame
+    assert "crowd.aws" not in frame
+    for name in re.findall(r"/static/[\w-]+\.js", frame):
+        assert requests.get(worker.url + name).status_code == 200, name
