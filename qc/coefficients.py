@@ -2,7 +2,7 @@
 
 Each coefficient needs only sums over items and sums of squares over labels. Leaving one cluster
 out changes each sum by that cluster's share, so the jackknife of every coefficient costs one pass
-over the table (`leave_one_out`), whatever the number of items.
+over the table (`Table.each`), whatever the number of items.
 
 References: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability; Fleiss 1971, Measuring
 Nominal Scale Agreement Among Many Raters; Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2-3.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,10 @@ from pairs_to_words.qc.counts import Counts, Floats, Level, add_up
 Number = float | Floats
 
 
-@dataclass(frozen=True)
 class Sums:
     """Sums over items, as floats or, with one cluster left out each, float64 (clusters,) arrays.
+
+    Each is computed when a coefficient first asks for it: alpha needs three of the nine.
 
     Attributes:
         pairable: Items with two or more judgments.
@@ -46,6 +48,17 @@ class Sums:
     share_square: Number
     rated: Number
     rated_square: Number
+
+    def __init__(self, **parts: Callable[[], Number]) -> None:
+        self._parts = parts
+
+    def __getattr__(self, name: str) -> Number:
+        # Called for a name that is not stored yet only.
+        if name.startswith("_") or name not in self._parts:
+            raise AttributeError(name)
+        value = self._parts[name]()
+        setattr(self, name, value)
+        return value
 
 
 def krippendorff_alpha(sums: Sums) -> Number:
@@ -91,7 +104,7 @@ class Table:
 
     Attributes:
         total: The sums over all items.
-        leave_one_out: Computes the same sums without each cluster in turn, (clusters,) arrays.
+        each: The same sums without each cluster in turn, (clusters,) arrays.
         n_clusters: Clusters (or items without clusters) that hold a judgment.
         clustered: Whether clusters were declared.
         n_labels: Labels seen on any item.
@@ -101,7 +114,7 @@ class Table:
     """
 
     total: Sums
-    leave_one_out: Callable[[], Sums]
+    each: Sums
     n_clusters: int
     clustered: bool
     n_labels: int
@@ -113,67 +126,99 @@ class Table:
 
 
 def prepare(counts: Counts, level: Level = "nominal") -> Table:
-    """Compute the sums of a counts table for one measurement level.
+    """Prepare the sums of a counts table for one measurement level.
 
     Raises:
         UserError: Ratio level with a negative label.
     """
-    m = counts.judgments_per_item().astype(float)
-    pairs = m >= 2
-    rated = m >= 1
-    count = counts.count.astype(float)
-    per_cell = m[counts.item]
-    same = add_up(counts.item, count * count, counts.n_items)
-    cell_pairs = pairs[counts.item]
-    over = np.where(pairs, m - 1, 1.0)
-
-    agreement = np.where(pairs, (same - m) / (np.where(pairs, m, 1.0) * over), 0.0)
-    pooled = _PerLabel(counts, np.where(cell_pairs, count, 0.0))
-    share = _PerLabel(counts, np.where(cell_pairs, count / per_cell, 0.0))
-    every = _PerLabel(counts, count / per_cell)
-    distance = _distance(counts, level, pooled.total)
-    observed = np.where(pairs, distance.within_items(m) / over, 0.0)
-    judgments = np.where(pairs, m, 0.0)
-
-    def leave_one_out() -> Sums:
-        group = _Groups(counts, rated)
-        return Sums(
-            pairable=group.without(pairs.astype(float)),
-            agreement=group.without(agreement),
-            disagreement=group.without(observed),
-            judgments=group.without(judgments),
-            expected=distance.expected_without(group),
-            pooled_square=pooled.square_without(group),
-            share_square=share.square_without(group),
-            rated=group.without(rated.astype(float)),
-            rated_square=every.square_without(group),
-        )
-
-    raters = m[0] if len(m) and (m == m[0]).all() else None
+    by_item = _ByItem(counts, level)
+    m, rated, pairs = by_item.m, by_item.rated, by_item.pairs
+    width = max(len(counts.labels), 1)
+    seen = by_item.pooled.total > 0
+    if not pairs.all():
+        seen = add_up(counts.label, counts.count, width) > 0
+    clusters = counts.cluster
     return Table(
-        total=Sums(
-            pairable=float(pairs.sum()),
-            agreement=float(agreement.sum()),
-            disagreement=float(observed.sum()),
-            judgments=float(judgments.sum()),
-            expected=distance.expected,
-            pooled_square=pooled.square,
-            share_square=share.square,
-            rated=float(rated.sum()),
-            rated_square=every.square,
-        ),
-        leave_one_out=leave_one_out,
-        n_clusters=int(
-            rated.sum() if counts.cluster is None else len(np.unique(counts.cluster[rated]))
-        ),
-        clustered=counts.cluster is not None,
-        n_labels=int((every.total > 0).sum()),
-        n_labels_pairable=int((pooled.total > 0).sum()),
+        total=by_item.sums(),
+        each=by_item.sums_without_each(),
+        n_clusters=int(rated.sum() if clusters is None else len(np.unique(clusters[rated]))),
+        clustered=clusters is not None,
+        n_labels=int(seen.sum()),
+        n_labels_pairable=int((by_item.pooled.total > 0).sum()),
         n_items=counts.n_items,
         n_pairable=int(pairs.sum()),
-        n_judgments=counts.n_judgments,
-        raters=None if raters is None else int(raters),
+        n_judgments=int(m.sum()),
+        raters=int(m[0]) if len(m) and (m == m[0]).all() else None,
     )
+
+
+class _ByItem:
+    """What each item contributes to the sums, each array computed once and when needed."""
+
+    def __init__(self, counts: Counts, level: Level) -> None:
+        self.counts = counts
+        self.count = counts.count.astype(float)
+        self.m = add_up(counts.item, self.count, counts.n_items)
+        self.pairs = self.m >= 2
+        self.rated = self.m >= 1
+        self.over = np.where(self.pairs, self.m - 1, 1.0)
+        self.pooled = _PerLabel(counts, self._on_pairable(self.count))
+        self.distance = _distance(counts, level, self.pooled)
+
+    def _on_pairable(self, weight: Floats) -> Floats:
+        return weight if self.pairs.all() else np.where(self.pairs[self.counts.item], weight, 0.0)
+
+    @cached_property
+    def agreement(self) -> Floats:
+        same = add_up(self.counts.item, self.count * self.count, self.counts.n_items)
+        m = np.where(self.pairs, self.m, 2.0)
+        return np.where(self.pairs, (same - m) / (m * self.over), 0.0)
+
+    @cached_property
+    def disagreement(self) -> Floats:
+        return np.where(self.pairs, self.distance.within_items(self.m) / self.over, 0.0)
+
+    @cached_property
+    def judgments(self) -> Floats:
+        return np.where(self.pairs, self.m, 0.0)
+
+    @cached_property
+    def rated_shares(self) -> _PerLabel:
+        return _PerLabel(self.counts, self.count / self.m[self.counts.item])
+
+    @cached_property
+    def shares(self) -> _PerLabel:
+        return _PerLabel(self.counts, self._on_pairable(self.count / self.m[self.counts.item]))
+
+    @cached_property
+    def group(self) -> _Groups:
+        return _Groups(self.counts, self.rated)
+
+    def sums(self) -> Sums:
+        return Sums(
+            pairable=lambda: float(self.pairs.sum()),
+            agreement=lambda: float(self.agreement.sum()),
+            disagreement=lambda: float(self.disagreement.sum()),
+            judgments=lambda: float(self.judgments.sum()),
+            expected=lambda: self.distance.expected,
+            pooled_square=lambda: self.pooled.square,
+            share_square=lambda: self.shares.square,
+            rated=lambda: float(self.rated.sum()),
+            rated_square=lambda: self.rated_shares.square,
+        )
+
+    def sums_without_each(self) -> Sums:
+        return Sums(
+            pairable=lambda: self.group.without(self.pairs.astype(float)),
+            agreement=lambda: self.group.without(self.agreement),
+            disagreement=lambda: self.group.without(self.disagreement),
+            judgments=lambda: self.group.without(self.judgments),
+            expected=lambda: self.distance.expected_without(self.group),
+            pooled_square=lambda: self.pooled.square_without(self.group),
+            share_square=lambda: self.shares.square_without(self.group),
+            rated=lambda: self.group.without(self.rated.astype(float)),
+            rated_square=lambda: self.rated_shares.square_without(self.group),
+        )
 
 
 class _Groups:
@@ -222,23 +267,20 @@ class _PerLabel:
 class _Nominal:
     """Distance 1 between different labels: n^2 - sum_c n_c^2."""
 
-    def __init__(self, counts: Counts, per_label: Floats) -> None:
+    def __init__(self, counts: Counts, pooled: _PerLabel) -> None:
         self.counts = counts
-        self.per_label = per_label
-        n = per_label.sum()
-        self.expected = float(n * n - (per_label**2).sum())
+        self.pooled = pooled
+        self.n = float(pooled.total.sum())
+        self.expected = self.n * self.n - pooled.square
 
     def within_items(self, m: Floats) -> Floats:
         count = self.counts.count.astype(float)
         return m * m - add_up(self.counts.item, count * count, self.counts.n_items)
 
     def expected_without(self, group: _Groups) -> Floats:
-        weight = _pairable_weight(self.counts)
-        cluster, label, weight = group.cells(weight)
-        change = weight * (weight - 2 * self.per_label[label])
-        n: Floats = float(self.per_label.sum()) - add_up(cluster, weight, group.size)
-        square = float((self.per_label**2).sum()) + add_up(cluster, change, group.size)
-        return n * n - square
+        cluster, _label, weight = group.cells(self.pooled.weight)
+        n: Floats = self.n - add_up(cluster, weight, group.size)
+        return n * n - self.pooled.square_without(group)
 
 
 class _Squared:
@@ -248,8 +290,10 @@ class _Squared:
     is the difference of mid-ranks. The jackknife keeps the mid-ranks of the whole table.
     """
 
-    def __init__(self, counts: Counts, values: Floats, per_label: Floats) -> None:
+    def __init__(self, counts: Counts, values: Floats, pooled: _PerLabel) -> None:
         self.counts = counts
+        self.pooled = pooled
+        per_label = pooled.total
         n = per_label.sum()
         # Centred: a large offset must not eat the digits of the differences.
         self.values = values - (per_label @ values) / n if n else values
@@ -266,7 +310,7 @@ class _Squared:
         return 2 * m * spread
 
     def expected_without(self, group: _Groups) -> Floats:
-        cluster, label, weight = group.cells(_pairable_weight(self.counts))
+        cluster, label, weight = group.cells(self.pooled.weight)
         value = self.values[label]
         n: Floats = self.n - add_up(cluster, weight, group.size)
         first = self.first - add_up(cluster, weight * value, group.size)
@@ -277,7 +321,8 @@ class _Squared:
 class _Ratio:
     """Squared ratio distance ((c - k) / (c + k))^2, 0 between two zeros."""
 
-    def __init__(self, counts: Counts, values: Floats, per_label: Floats) -> None:
+    def __init__(self, counts: Counts, values: Floats, pooled: _PerLabel) -> None:
+        per_label = pooled.total
         if (values < 0).any():
             raise UserError(
                 f"The ratio level needs labels from 0 upwards (found {values.min():g}).",
@@ -285,7 +330,7 @@ class _Ratio:
             )
         self.counts = counts
         self.values = values
-        self.per_label = per_label
+        self.pooled = pooled
         self.to_all = np.array([self.distances(v) @ per_label for v in values])
         self.expected = float(per_label @ self.to_all)
 
@@ -297,7 +342,7 @@ class _Ratio:
         return self._within(self.counts.item, self.counts.label, self.counts.count.astype(float))
 
     def expected_without(self, group: _Groups) -> Floats:
-        cluster, label, weight = group.cells(_pairable_weight(self.counts))
+        cluster, label, weight = group.cells(self.pooled.weight)
         order = np.argsort(cluster, kind="stable")
         cluster, label, weight = cluster[order], label[order], weight[order]
         change = -2 * add_up(cluster, weight * self.to_all[label], group.size)
@@ -323,20 +368,11 @@ class _Ratio:
         return total
 
 
-def _pairable_weight(counts: Counts) -> Floats:
-    pairable = counts.judgments_per_item() >= 2
-    return np.where(pairable[counts.item], counts.count, 0).astype(float)
-
-
-def _distance(counts: Counts, level: Level, per_label: Floats) -> _Nominal | _Squared | _Ratio:
+def _distance(counts: Counts, level: Level, pooled: _PerLabel) -> _Nominal | _Squared | _Ratio:
     if level == "nominal":
-        return _Nominal(counts, per_label)
+        return _Nominal(counts, pooled)
     if level == "ordinal":
-        ranks = np.cumsum(per_label) - per_label / 2
-        return _Squared(counts, ranks, per_label)
+        ranks = np.cumsum(pooled.total) - pooled.total / 2
+        return _Squared(counts, ranks, pooled)
     values = np.array([float(str(label)) for label in counts.labels] or [0.0])
-    return (
-        _Squared(counts, values, per_label)
-        if level == "interval"
-        else _Ratio(counts, values, per_label)
-    )
+    return (_Squared if level == "interval" else _Ratio)(counts, values, pooled)

@@ -113,7 +113,8 @@ def count_cells(
     """Count judgments given as codes: `item` and `label` are int64 (judgments,), from 0."""
     width = max(len(labels), 1)
     cells = n_items * width
-    key = item * width + label
+    key = item * width
+    key += label
     if cells <= max(_DENSE_CELLS_PER_JUDGMENT * len(key), 1 << 16):
         table = np.bincount(key, minlength=cells)
         found = np.flatnonzero(table)

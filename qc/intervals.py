@@ -33,7 +33,7 @@ def interval(coefficient: Coefficient, table: Table, confidence: float = 0.95) -
         return None
     estimate = float(coefficient(table.total))
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.asarray(coefficient(table.leave_one_out()), dtype=float)
+        each = np.asarray(coefficient(table.each), dtype=float)
     if not np.isfinite(each).all() or estimate >= 1 or (each >= 1).any():
         return None
     scale = np.log(1 - each)
