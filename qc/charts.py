@@ -9,14 +9,19 @@ INK, SOFT, LINE, ACCENT = "#1b2733", "#4d5b69", "#c9d1d9", "#1f6f8b"
 COLOURS = {"keep": "#1f6f8b", "watch": "#8a6d00", "review": "#b4530a", "exclude": "#a3123f"}
 """Colour of each action; every one has at least 4.5:1 contrast on white."""
 
-_WIDTH = 640
+_WIDTH = 460  # narrow, so that text stays readable on a phone of 390 pixels
 
 
 def interval_chart(
-    rows: Sequence[tuple[str, float | None, float | None, float | None, str]], title: str
+    rows: Sequence[tuple[str, float | None, float | None, float | None, str]],
+    title: str,
+    actions: Sequence[str] = (),
 ) -> str:
-    """Draw one value with its interval per row: (name, value, low, high, text at the right)."""
-    left, right, step, top = 230, 470, 26, 30
+    """Draw one value with its interval per row: (name, value, low, high, text at the right).
+
+    With `actions`, one per row, each value has the mark and colour of its action.
+    """
+    left, right, step, top = 150, 395, 26, 30
     values = [v for row in rows for v in row[1:4] if v is not None]
     low = min(0.0, *values) if values else 0.0
     low = -1.0 if low < -0.5 else (-0.5 if low < 0 else 0.0)
@@ -28,14 +33,15 @@ def interval_chart(
     parts = _axis(x, low, top - 8, height - 12)
     for index, (name, value, lower, upper, text) in enumerate(rows):
         y = top + index * step + step / 2
+        colour = COLOURS[actions[index]] if actions else ACCENT
         parts.append(_text(left - 10, y + 4, name, "end"))
         if value is not None:
             if lower is not None and upper is not None:
                 parts.append(
                     f'<line x1="{x(lower):.1f}" x2="{x(upper):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
-                    f'stroke="{ACCENT}" stroke-width="3"/>'
+                    f'stroke="{colour}" stroke-width="3"/>'
                 )
-            parts.append(f'<circle cx="{x(value):.1f}" cy="{y:.1f}" r="5" fill="{ACCENT}"/>')
+            parts.append(_mark(x(value), y, actions[index] if actions else "keep"))
         parts.append(_text(right + 12, y + 4, text, "start", SOFT))
     return _svg(parts, height, title)
 
@@ -44,7 +50,7 @@ def scatter_chart(
     points: Sequence[tuple[float, float, str, str]], x_name: str, y_name: str, title: str
 ) -> str:
     """Draw (x, y from 0 to 1, action, name) points; x on a logarithmic scale when it spans far."""
-    left, right, top, bottom = 56, 620, 16, 300
+    left, right, top, bottom = 48, 450, 18, 260
     if not points:
         return ""
     import math
@@ -62,11 +68,8 @@ def scatter_chart(
     for x_value, y_value, action, name in sorted(points, key=lambda p: p[3]):
         cx = left + 12 + (scale(max(x_value, 1e-9)) - low) / span * (right - left - 24)
         cy = bottom - max(0.0, min(1.0, y_value)) * (bottom - top)
-        parts.append(
-            f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="5.5" fill="{COLOURS[action]}" '
-            f'fill-opacity="0.8"><title>{escape(name)}: {y_value:.0%}, {x_value:,.1f}; '
-            f"{action}</title></circle>"
-        )
+        said = f"{escape(name)}: {y_value:.0%}, {x_value:,.1f}; {action}"
+        parts.append(_mark(cx, cy, action, said))
     ends = [(left + 12, min(xs), "start"), (right - 12, max(xs), "end")]
     parts += [
         _text(x, bottom + 18, f"{value:,.1f}".removesuffix(".0"), anchor, SOFT)
@@ -86,7 +89,7 @@ def histogram_chart(values: Sequence[float], x_name: str, title: str, bins: int 
     data = np.asarray(values, dtype=float)
     high = float(np.quantile(data, 0.99)) or 1.0
     counts, edges = np.histogram(np.minimum(data, high), bins=bins, range=(0, high))
-    left, right, top, bottom = 56, 620, 16, 220
+    left, right, top, bottom = 48, 450, 16, 190
     width = (right - left) / bins
     most = int(counts.max()) or 1
     parts = [f'<line x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}" stroke="{SOFT}"/>']
@@ -99,11 +102,35 @@ def histogram_chart(values: Sequence[float], x_name: str, title: str, bins: int 
         )
     for index in range(0, bins + 1, 6):
         parts.append(
-            _text(left + index * width, bottom + 18, f"{edges[index]:,.0f}", "middle", SOFT)
+            _text(left + index * width, bottom + 18, f"{edges[index]:.3g}", "middle", SOFT)
         )
     parts.append(_text((left + right) / 2, bottom + 36, x_name, "middle"))
     parts.append(_text(left - 8, top + 8, f"{most:,}", "end", SOFT))
     return _svg(parts, bottom + 46, title)
+
+
+def mark_legend() -> str:
+    """Return the marks of the actions with their names, sternest first, as SVG."""
+    parts = []
+    for index, action in enumerate(reversed(COLOURS)):
+        parts.append(_mark(12 + index * 100, 14, action))
+        parts.append(_text(24 + index * 100, 19, action, "start"))
+    return _svg(parts, 28, "Marks: " + ", ".join(reversed(COLOURS)))
+
+
+def _mark(x: float, y: float, action: str, title: str = "") -> str:
+    """Draw an action's mark; shape as well as colour tells them apart."""
+    said = f"<title>{title}</title>" if title else ""
+    style = f'fill="{COLOURS[action]}" fill-opacity="0.85"'
+    if action == "keep":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {style}>{said}</circle>'
+    offsets = {
+        "watch": ((0, -6), (6, 5), (-6, 5)),
+        "review": ((-5, -5), (5, -5), (5, 5), (-5, 5)),
+        "exclude": ((0, -7), (7, 0), (0, 7), (-7, 0)),
+    }[action]
+    points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in offsets)
+    return f'<polygon points="{points}" {style}>{said}</polygon>'
 
 
 def _axis(x: object, low: float, top: float, bottom: float) -> list[str]:

@@ -14,10 +14,18 @@ from markupsafe import Markup
 from pairs_to_words.project.files import write_json, write_text
 from pairs_to_words.qc.agreement import REASONS
 from pairs_to_words.qc.annotators import ACTIONS
-from pairs_to_words.qc.charts import COLOURS, histogram_chart, interval_chart, scatter_chart
+from pairs_to_words.qc.charts import (
+    COLOURS,
+    histogram_chart,
+    interval_chart,
+    mark_legend,
+    scatter_chart,
+)
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters with which a spreadsheet takes a cell for a formula."""
+
+_MOST_ROWS = 30  # annotators in the chart of intervals; the table has all
 
 COLUMNS = (
     "annotator task action judgments items active_days peer_agreement peer_low peer_high skill "
@@ -80,17 +88,8 @@ def audit_page(report: dict[str, Any], *, project: str, show_worker_ids: bool = 
                 "Agreement and work time of each annotator",
             )
         ),
-        amount=Markup(
-            scatter_chart(
-                [
-                    (row["judgments"], row["peer_agreement"], row["action"], row[name])
-                    for row in judged
-                ],
-                "judgments",
-                "agreement",
-                "Agreement and amount of work of each annotator",
-            )
-        ),
+        forest=Markup(_annotator_chart(judged, name)),
+        legend=Markup(mark_legend()),
         times=Markup(histogram_chart(times, "seconds per item", "Work times")),
     )
 
@@ -126,6 +125,25 @@ def _agreement_chart(report: dict[str, Any]) -> str:
         and row["convention"] == report["convention"]
     ]
     return interval_chart(rows, "Krippendorff's alpha per task") if rows else ""
+
+
+def _annotator_chart(judged: list[dict[str, Any]], name: str) -> str:
+    """Draw the annotators who agree least with the others, with their intervals."""
+    lowest = sorted(judged, key=lambda row: (row["peer_agreement"], row[name]))[:_MOST_ROWS]
+    if not lowest:
+        return ""
+    rows = [
+        (
+            str(row[name])[:20],
+            row["peer_agreement"],
+            row["peer_interval"][0],
+            row["peer_interval"][1],
+            f"{row['peer_agreement']:.0%}",
+        )
+        for row in lowest
+    ]
+    actions = [row["action"] for row in lowest]
+    return interval_chart(rows, "Agreement of each annotator with the others", actions)
 
 
 def _cell(value: object) -> object:
