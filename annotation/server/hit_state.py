@@ -16,7 +16,7 @@ from pairs_to_words.annotation.server.faults import does_not_exist
 from pairs_to_words.annotation.server.memory import Memory
 from pairs_to_words.annotation.server.notifications import notify
 from pairs_to_words.annotation.server.tables import hits, requesters
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 Hit = dict[str, Any]
 
@@ -29,9 +29,14 @@ COUNTS = {
 """Which count of a HIT an assignment in a state belongs to; Returned and Abandoned free theirs."""
 
 
+# Statements of every accept and submit are built once: building costs more than running them.
+_LOAD = select(hits).where(hits.c.hit_id == bindparam("wanted"))
+_CHANGE = update(hits).where(hits.c.hit_id == bindparam("wanted"))
+
+
 def load_hit(connection: Connection, hit_id: str) -> Hit:
     """Return a HIT that is known to exist."""
-    return dict(connection.execute(select(hits).where(hits.c.hit_id == hit_id)).mappings().one())
+    return dict(connection.execute(_LOAD, {"wanted": hit_id}).mappings().one())
 
 
 def find_hit(connection: Connection, requester_id: str, hit_id: str) -> Hit:
@@ -91,7 +96,7 @@ def save_hit(connection: Connection, memory: Memory, hit: Hit, now: int, **chang
             .values(hold_cents=requesters.c.hold_cents + (hold - hit["hold_cents"]))
         )
         changes["hold_cents"] = hit["hold_cents"] = hold
-    connection.execute(update(hits).where(hits.c.hit_id == hit["hit_id"]).values(**changes))
+    connection.execute(_CHANGE, {"wanted": hit["hit_id"], **changes})
     if hit["status"] == "Reviewable" and before in ("Assignable", "Unassignable"):
         _became_reviewable(connection, memory, hit, now)
 

@@ -8,9 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pairs_to_words.annotation.server.tables import notification_settings, outbox
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 VERSION = "2006-05-05"
+
+
+_SPECIFICATION = select(notification_settings.c.specification).where(
+    notification_settings.c.hit_type_id == bindparam("kind"), notification_settings.c.active
+)
 
 
 def notify(
@@ -21,11 +26,8 @@ def notify(
     assignment_id: str | None = None,
 ) -> None:
     """Put an event into the outbox when the HIT's type has active notifications for it."""
-    settings = notification_settings
-    query = select(settings.c.specification).where(
-        settings.c.hit_type_id == hit["hit_type_id"], settings.c.active
-    )
-    specification = connection.execute(query).scalar_one_or_none()
+    found = connection.execute(_SPECIFICATION, {"kind": hit["hit_type_id"]})
+    specification = found.scalar_one_or_none()
     if specification is None or event not in specification["EventTypes"]:
         return
     post(connection, specification, now, [_event(event, now, hit, assignment_id)])

@@ -18,7 +18,7 @@ from pairs_to_words.annotation.server.tables import (
     worker_blocks,
     workers,
 )
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 NUMBER_APPROVED = "00000000000000000040"
 PERCENT_APPROVED = "000000000000000000L0"
@@ -127,12 +127,17 @@ def may(
     ]
 
 
+_BLOCK = select(worker_blocks.c.seq).where(
+    worker_blocks.c.requester_id == bindparam("requester"),
+    worker_blocks.c.worker_id == bindparam("worker"),
+)
+_WORKER = select(workers).where(workers.c.worker_id == bindparam("wanted"))
+
+
 def is_blocked(connection: Connection, requester_id: str, worker_id: str) -> bool:
     """Say whether a requester blocked a worker."""
-    query = select(worker_blocks.c.seq).where(
-        worker_blocks.c.requester_id == requester_id, worker_blocks.c.worker_id == worker_id
-    )
-    return connection.execute(query).scalar_one_or_none() is not None
+    found = connection.execute(_BLOCK, {"requester": requester_id, "worker": worker_id})
+    return found.scalar_one_or_none() is not None
 
 
 def meets(connection: Connection, worker: Mapping[str, Any], requirement: Requirement) -> bool:
@@ -184,6 +189,5 @@ def _locale_meets(value: Any, comparator: str, locales: Sequence[Mapping[str, st
 
 def load_worker(connection: Connection, worker_id: str) -> Mapping[str, Any] | None:
     """Return a worker's row, None when there is no such worker."""
-    query = select(workers).where(workers.c.worker_id == worker_id)
-    row = connection.execute(query).mappings().one_or_none()
+    row = connection.execute(_WORKER, {"wanted": worker_id}).mappings().one_or_none()
     return None if row is None else dict(row)

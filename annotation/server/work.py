@@ -19,7 +19,7 @@ from pairs_to_words.annotation.server.tables import (
     late_submissions,
     workers,
 )
-from sqlalchemy import Connection, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, update
 
 Assignment = dict[str, Any]
 
@@ -28,6 +28,35 @@ MOST_IN_HAND = 25
 
 ENDED = ("Returned", "Abandoned")
 _LIVE = assignments.c.state.not_in(ENDED)
+
+# Statements of every accept and submit are built once: building costs more than running them.
+_NEXT_HIT = (
+    select(hits)
+    .where(
+        hits.c.hit_type_id == bindparam("kind"),
+        hits.c.status == "Assignable",
+        hits.c.expires_at > bindparam("now"),
+        ~exists()
+        .where(
+            assignments.c.hit_id == hits.c.hit_id,
+            assignments.c.worker_id == bindparam("worker"),
+            _LIVE,
+        )
+        .correlate(hits),
+    )
+    .order_by(hits.c.seq)
+    .limit(1)
+)
+_FIND = select(assignments).where(assignments.c.assignment_id == bindparam("wanted"))
+_ADD = insert(assignments)
+_CHANGE = update(assignments).where(assignments.c.assignment_id == bindparam("wanted"))
+_FORGET_DRAFT = delete(drafts).where(drafts.c.assignment_id == bindparam("wanted"))
+_COUNT = {
+    name: update(workers)
+    .where(workers.c.worker_id == bindparam("wanted"))
+    .values({workers.c[name]: workers.c[name] + 1})
+    for name in ("accepted", "submitted", "returned", "abandoned")
+}
 
 
 class Refused(Exception):
@@ -74,23 +103,8 @@ def accept_from_group(
     Raises:
         Refused: None is left, or the worker may not accept it.
     """
-    mine = (
-        exists()
-        .where(assignments.c.hit_id == hits.c.hit_id, assignments.c.worker_id == worker_id, _LIVE)
-        .correlate(hits)
-    )
-    query = (
-        select(hits)
-        .where(
-            hits.c.hit_type_id == group["hit_type_id"],
-            hits.c.status == "Assignable",
-            hits.c.expires_at > now,
-            ~mine,
-        )
-        .order_by(hits.c.seq)
-        .limit(1)
-    )
-    hit = connection.execute(query).mappings().one_or_none()
+    wanted = {"kind": group["hit_type_id"], "now": now, "worker": worker_id}
+    hit = connection.execute(_NEXT_HIT, wanted).mappings().one_or_none()
     if hit is None:
         raise Refused("There are no more tasks of this kind for you.")
     return _accept(connection, memory, worker_id, dict(hit), now)
@@ -144,7 +158,7 @@ def _accept(
         "deadline_at": deadline,
         "return_reason": "",
     }
-    connection.execute(insert(assignments).values(**assignment))
+    connection.execute(_ADD, assignment)
     _count(connection, worker_id, "accepted")
     move(connection, memory, hit, now, "", "Accepted")
     memory.note(deadline)
@@ -183,7 +197,7 @@ def submit(
         "completion_code": new_completion_code(),
     }
     _change(connection, assignment, changes)
-    connection.execute(delete(drafts).where(drafts.c.assignment_id == assignment_id))
+    connection.execute(_FORGET_DRAFT, {"wanted": assignment_id})
     _count(connection, assignment["worker_id"], "submitted")
     move(connection, memory, hit, now, "Accepted", "Submitted")
     memory.note(due)
@@ -241,8 +255,7 @@ def _end(
 
 def find_assignment(connection: Connection, assignment_id: str) -> Assignment | None:
     """Return an assignment by id, None when there is none."""
-    query = select(assignments).where(assignments.c.assignment_id == assignment_id)
-    row = connection.execute(query).mappings().one_or_none()
+    row = connection.execute(_FIND, {"wanted": assignment_id}).mappings().one_or_none()
     return None if row is None else dict(row)
 
 
@@ -259,18 +272,11 @@ def done_by(connection: Connection, worker_id: str) -> dict[str, int]:
 
 def _change(connection: Connection, assignment: Assignment, changes: dict[str, Any]) -> None:
     assignment |= changes
-    connection.execute(
-        update(assignments)
-        .where(assignments.c.assignment_id == assignment["assignment_id"])
-        .values(**changes)
-    )
+    connection.execute(_CHANGE, {"wanted": assignment["assignment_id"], **changes})
 
 
 def _count(connection: Connection, worker_id: str, count: str) -> None:
-    column = workers.c[count]
-    connection.execute(
-        update(workers).where(workers.c.worker_id == worker_id).values({column: column + 1})
-    )
+    connection.execute(_COUNT[count], {"wanted": worker_id})
 
 
 def _receipt(assignment: Assignment, *, repeated: bool) -> Receipt:
