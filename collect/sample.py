@@ -119,7 +119,7 @@ _DECISIVE = (
 )
 @click.option(
     "--backend",
-    type=click.Choice(["auto", "faiss", "torch", "numpy"]),
+    type=click.Choice(["auto", "torch-cuda", "numpy", "torch", "faiss"]),
     default="auto",
     show_default=True,
     help="Neighbour search; all give the same result.",

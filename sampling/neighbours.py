@@ -9,9 +9,12 @@ threads and order of shards.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +30,26 @@ from pairs_to_words.sampling.embeddings import (
 )
 
 Floats = NDArray[np.float32]
-BACKENDS = ("faiss", "torch", "numpy")
+BACKENDS = ("torch-cuda", "numpy", "torch", "faiss")
+"""In the order in which `auto` takes them: NumPy's matrix product with the selection below is as
+fast as faiss here and needs neither import nor memory for it (see benchmarks/neighbours.py)."""
 
-BLOCK_ROWS = 16_384
+_FAISS = (
+    "faiss-cpu",
+    "faiss-gpu",
+    "faiss-gpu-cu11",
+    "faiss-gpu-cu12",
+    "faiss-gpu-cuvs",
+    "faiss-cuda",
+)
+"""Distributions that all install the one package `faiss`."""
+
+BLOCK_ROWS = 2_048
+"""Small enough that a block in float32 stays in the last cache between its passes."""
 _SLACK = 30
 """Candidates kept beyond k: room for ties and rounding before a query must be searched again."""
+_TORCH_PAYS = 500_000_000
+"""Elements from which on importing torch for their conversion saves time."""
 _GATHER = 4_096
 """Rows read at once when candidates are ranked: 50 MB of float64 at 1,536 dimensions."""
 
@@ -53,22 +71,56 @@ class Neighbours:
     repeated: int
 
 
-def choose_backend(name: str = "auto") -> str:
-    """Return the backend to use: the named one, or the fastest that is installed.
+def choose_backend(name: str = "auto", elements: int = 0) -> str:
+    """Return the backend to use: the named one, or the fastest that is there.
+
+    Args:
+        name: `auto` or one of `BACKENDS`.
+        elements: Size of the file in numbers; a small one is not worth looking for a GPU.
 
     Raises:
-        UserError: An unknown backend, or one that is not installed.
+        UserError: An unknown backend, one that is not there, or two faiss distributions at once.
     """
     if name not in ("auto", *BACKENDS):
         raise UserError(f"There is no backend {name!r}.", f"Known: auto, {', '.join(BACKENDS)}.")
-    present = [backend for backend in BACKENDS if find_spec(backend) is not None]
     if name == "auto":
-        return present[0]
-    if name not in present:
-        raise UserError(
-            f"The backend {name} is not installed.", f"Installed here: {', '.join(present)}."
-        )
+        return "torch-cuda" if elements >= _TORCH_PAYS and _has_cuda() else "numpy"
+    if name == "faiss":
+        check_faiss([d for d in _FAISS if _is_installed(d)])
+    if find_spec(name.partition("-")[0]) is None:
+        raise UserError(f"The backend {name} is not installed.", "Use --backend auto.")
+    if name == "torch-cuda" and not _has_cuda():
+        raise UserError("torch finds no CUDA device here.", "Use --backend auto.")
     return name
+
+
+def check_faiss(installed: Collection[str]) -> None:
+    """Refuse two faiss distributions: they overwrite each other's files and pip does not notice.
+
+    Raises:
+        UserError: More than one; the message says how to repair it.
+    """
+    if len(installed) > 1:
+        raise UserError(
+            f"Two faiss distributions are installed over each other: {', '.join(installed)}.",
+            f"Repair with `pip uninstall -y {' '.join(installed)}`, then install the one you want.",
+        )
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _has_cuda() -> bool:
+    if not Path("/dev/nvidiactl").exists() or find_spec("torch") is None:
+        return False
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def nearest(
@@ -95,7 +147,7 @@ def nearest(
     Raises:
         CouldNotError: A row or a query is not finite.
     """
-    backend = choose_backend(backend)
+    backend = choose_backend(backend, len(embeddings) * embeddings.dimensions)
     if not np.isfinite(queries.astype(np.float32)).all():
         raise CouldNotError("A query embedding is not finite.", "Run `collect embed` again.")
     permitted = len(embeddings) if allowed is None else int(allowed.sum())
@@ -134,7 +186,7 @@ Found = tuple[Ints, Ints, Floats]
 """Query numbers, block rows and scores |x|^2 - 2 q.x, one entry per candidate."""
 
 Scan = Callable[[Floats, Floats, Floats, Floats, int], Found]
-"""(queries, rows, |x|^2, thresholds, wanted) -> at least every entry that is among its query's
+"""(-2 q, rows, |x|^2, thresholds, wanted) -> at least every entry that is among its query's
 `wanted` smallest of this block and below the query's threshold."""
 
 
@@ -147,23 +199,31 @@ def _candidates(
     block_rows: int,
     progress: Progress,
 ) -> _Candidates:
-    queries32 = queries.astype(np.float32)
+    doubled = -2 * queries.astype(np.float32)
     best = np.full((len(queries), wanted), np.inf, np.float32)
     rows = np.full((len(queries), wanted), -1, np.int64)
     largest = 0.0
+    buffer = np.empty((block_rows, embeddings.dimensions), np.float32)
+    convert = _converter(len(embeddings) * embeddings.dimensions)
+    pending: list[Found] = []
     with progress("neighbours", total=len(embeddings), unit="photo") as advance:
         for first, block in read_blocks(embeddings, block_rows):
-            kept = np.arange(len(block))
-            if allowed is not None:
-                kept = np.flatnonzero(allowed[first : first + len(block)])
+            kept = _kept(allowed, first, len(block))
             if len(kept):
-                rows32 = (block if len(kept) == len(block) else block[kept]).astype(np.float32)
+                rows32 = buffer[: len(kept)]
+                convert(block if len(kept) == len(block) else block[kept], rows32)
                 norms = np.einsum("ij,ij->i", rows32, rows32)
                 _check_finite(norms, embeddings, first + kept)
                 largest = max(largest, float(norms.max()))
-                query, row, score = scan(queries32, rows32, norms, best[:, -1], wanted)
-                _merge(best, rows, query, first + kept[row], score)
+                query, row, score = scan(doubled, rows32, norms, best[:, -1], wanted)
+                pending.append((query, first + kept[row], score))
+                # Merging sorts: a few entries wait until there are many. Old thresholds only let
+                # more through.
+                waiting = sum(len(found[0]) for found in pending)
+                if waiting > best.size or np.isinf(best[0, -1]):
+                    _merge(best, rows, pending)
             advance(len(block))
+    _merge(best, rows, pending)
     norm = np.square(queries.astype(np.float64)).sum(axis=1)
     # Rounding of a float32 dot product of length d is at most d u |q||x| in any summation order
     # (Higham 2002, eq. 3.5), doubled for -2 q.x; the norm and the final sum add a few u more.
@@ -171,6 +231,31 @@ def _candidates(
     length = embeddings.dimensions + 8
     error = unit * length * (2 * np.sqrt(norm * largest) + largest + norm)
     return _Candidates(rows, best[:, -1].astype(np.float64) + norm, error)
+
+
+def _kept(allowed: NDArray[np.bool_] | None, first: int, count: int) -> Ints:
+    """Return the numbers of the rows of a block that may be found."""
+    return np.arange(count) if allowed is None else np.flatnonzero(allowed[first : first + count])
+
+
+def _converter(elements: int) -> Callable[[Half, Floats], None]:
+    """Return what writes float16 rows into a float32 buffer.
+
+    torch uses the processor's instruction for it and is six times as fast as NumPy (0.4 against
+    2.5 ns per element), but takes seconds to import: worth it only for large files.
+    """
+
+    def with_numpy(block: Half, into: Floats) -> None:
+        np.copyto(into, block)
+
+    def with_torch(block: Half, into: Floats) -> None:
+        torch.from_numpy(into).copy_(torch.from_numpy(block))
+
+    if "torch" not in sys.modules and (elements < _TORCH_PAYS or find_spec("torch") is None):
+        return with_numpy
+    import torch
+
+    return with_torch
 
 
 def _check_finite(norms: Floats, embeddings: Embeddings, places: Ints) -> None:
@@ -183,10 +268,13 @@ def _check_finite(norms: Floats, embeddings: Embeddings, places: Ints) -> None:
     )
 
 
-def _merge(best: Floats, rows: Ints, query: Ints, row: Ints, score: Floats) -> None:
-    """Put new entries among each query's best, in place; rows of `best` stay ascending."""
-    if not len(query):
+def _merge(best: Floats, rows: Ints, pending: list[Found]) -> None:
+    """Put pending entries among each query's best, in place; rows of `best` stay ascending."""
+    if not any(len(found[0]) for found in pending):
+        pending.clear()
         return
+    query, row, score = (np.concatenate(part) for part in zip(*pending, strict=True))
+    pending.clear()
     wanted = best.shape[1]
     touched = np.unique(query)
     queries = np.concatenate([np.repeat(touched, wanted), query])
@@ -201,10 +289,11 @@ def _merge(best: Floats, rows: Ints, query: Ints, row: Ints, score: Floats) -> N
 
 
 def _scan_faiss(
-    queries: Floats, rows: Floats, norms: Floats, threshold: Floats, wanted: int
+    doubled: Floats, rows: Floats, norms: Floats, threshold: Floats, wanted: int
 ) -> Found:
     import faiss
 
+    queries = doubled * np.float32(-0.5)
     distances, found = faiss.knn(queries, rows, min(wanted, len(rows)))
     scores = distances - np.square(queries).sum(axis=1, keepdims=True)
     query, column = np.nonzero(scores < threshold[:, None])
@@ -212,23 +301,53 @@ def _scan_faiss(
 
 
 def _scan_numpy(
-    queries: Floats, rows: Floats, norms: Floats, threshold: Floats, wanted: int
+    doubled: Floats, rows: Floats, norms: Floats, threshold: Floats, wanted: int
 ) -> Found:
-    scores = queries @ rows.T
-    scores *= -2
+    scores = doubled @ rows.T
     scores += norms
     return _select(scores, threshold, wanted)
 
 
 def _scan_torch(
-    queries: Floats, rows: Floats, norms: Floats, threshold: Floats, wanted: int
+    doubled: Floats, rows: Floats, norms: Floats, threshold: Floats, wanted: int
 ) -> Found:
     import torch
 
     scores = torch.addmm(
-        torch.from_numpy(norms), torch.from_numpy(queries), torch.from_numpy(rows).T, alpha=-2
+        torch.from_numpy(norms), torch.from_numpy(doubled), torch.from_numpy(rows).T
     )
     return _select(scores.numpy(), threshold, wanted)
+
+
+def _scan_cuda(
+    doubled: Floats, rows: Floats, norms: Floats, threshold: Floats, wanted: int
+) -> Found:
+    return scan_on_device(doubled, rows, norms, threshold, wanted, "cuda")
+
+
+def scan_on_device(
+    doubled: Floats, rows: Floats, norms: Floats, threshold: Floats, wanted: int, device: str
+) -> Found:
+    """Do product and selection on a torch device; only the block's best come back.
+
+    TF32 would break the error bound, so the product is asked for in full float32.
+    """
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        scores = torch.addmm(
+            torch.from_numpy(norms).to(device),
+            torch.from_numpy(doubled).to(device),
+            torch.from_numpy(rows).to(device).T,
+        )
+    finally:
+        torch.set_float32_matmul_precision(before)
+    found = scores.topk(min(wanted, len(rows)), dim=1, largest=False)
+    values, columns = found.values.cpu().numpy(), found.indices.cpu().numpy()
+    query, column = np.nonzero(values < threshold[:, None])
+    return query, columns[query, column], values[query, column]
 
 
 def _select(scores: Floats, threshold: Floats, wanted: int) -> Found:
@@ -236,12 +355,19 @@ def _select(scores: Floats, threshold: Floats, wanted: int) -> Found:
     if np.isinf(threshold).any() and wanted < scores.shape[1]:
         column = np.argpartition(scores, wanted - 1, axis=1)[:, :wanted].ravel()
         query = np.repeat(np.arange(len(scores)), wanted)
-    else:
-        query, column = np.nonzero(scores < threshold[:, None])
-    return query, column, scores[query, column]
+        return query, column, scores[query, column]
+    # One flat index: NumPy's two-dimensional nonzero is several times slower.
+    flat = np.flatnonzero(scores < threshold[:, None])
+    query, column = np.divmod(flat, scores.shape[1])
+    return query, column, scores.ravel()[flat]
 
 
-_SCANS: dict[str, Scan] = {"faiss": _scan_faiss, "torch": _scan_torch, "numpy": _scan_numpy}
+_SCANS: dict[str, Scan] = {
+    "torch-cuda": _scan_cuda,
+    "numpy": _scan_numpy,
+    "torch": _scan_torch,
+    "faiss": _scan_faiss,
+}
 
 
 def _rank(embeddings: Embeddings, queries: Half, places: Ints) -> tuple[Ints, NDArray[np.float64]]:
@@ -263,9 +389,7 @@ def _search_float64(
     best = np.full((len(queries), k), np.inf)
     places = np.full((len(queries), k), -1, np.int64)
     for first, block in read_blocks(embeddings, _GATHER):
-        kept = np.arange(len(block))
-        if allowed is not None:
-            kept = np.flatnonzero(allowed[first : first + len(block)])
+        kept = _kept(allowed, first, len(block))
         for number, query in enumerate(queries):
             distance = squared_distances(
                 block[kept], np.broadcast_to(query, (len(kept), len(query)))

@@ -19,7 +19,7 @@ from pairs_to_words.sampling.domain import Domain
 from pairs_to_words.sampling.embeddings import Embeddings, read_rows, squared_distances
 from pairs_to_words.sampling.fill import NEXT_LEVEL, Row, Rules
 from pairs_to_words.sampling.funnel import Funnel
-from pairs_to_words.sampling.neighbours import nearest
+from pairs_to_words.sampling.neighbours import BLOCK_ROWS, nearest
 from pairs_to_words.sampling.pivots import (
     eligible_species,
     lacking_levels,
@@ -115,7 +115,7 @@ def sample_pairs(
     reviewed: Mapping[int, int] | None = None,
     earlier: tuple[pa.Table, pa.Table] | None = None,
     backend: str = "auto",
-    block_rows: int = 16_384,
+    block_rows: int = BLOCK_ROWS,
     funnel: Funnel | None = None,
     progress: Progress = no_progress,
 ) -> Sample:

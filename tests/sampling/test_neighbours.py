@@ -13,9 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pairs_to_words.project.errors import CouldNotError, UserError
 from pairs_to_words.sampling.embeddings import Embeddings, embeddings_of, read_blocks, read_rows
-from pairs_to_words.sampling.neighbours import BACKENDS, choose_backend, nearest
+from pairs_to_words.sampling.neighbours import (
+    check_faiss,
+    choose_backend,
+    nearest,
+    scan_on_device,
+)
 
 Shards = Callable[..., Embeddings]
+BACKENDS = ("numpy", "torch", "faiss")
 
 
 def brute_force(rows: np.ndarray, ids: np.ndarray, query: np.ndarray, k: int) -> list[int]:
@@ -116,8 +122,35 @@ def test_a_row_that_is_not_finite_is_named(shards: Shards) -> None:
 
 
 def test_an_unknown_backend_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match="faiss, torch, numpy"):
+    with pytest.raises(UserError, match="torch-cuda, numpy, torch, faiss"):
         choose_backend("fais")
+
+
+def test_two_faiss_distributions_are_explained() -> None:
+    check_faiss(["faiss-cpu"])
+    with pytest.raises(UserError, match=r"faiss-cpu, faiss-gpu\. Repair with `pip uninstall"):
+        check_faiss(["faiss-cpu", "faiss-gpu"])
+
+
+def test_a_cuda_backend_without_a_device_is_refused() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    with pytest.raises(UserError, match="no CUDA device"):
+        choose_backend("torch-cuda")
+
+
+def test_selection_on_a_device_finds_what_the_others_find() -> None:
+    """The CUDA path with the device set to the processor: product, top k and thresholds."""
+    rng = np.random.default_rng(6)
+    rows, queries = rng.normal(size=(2, 60, 8)).astype(np.float32)
+    norms = np.square(rows).sum(axis=1)
+    scores = norms - 2 * queries @ rows.T
+    threshold = np.sort(scores, axis=1)[:, 2:4].mean(axis=1)
+    query, row, score = scan_on_device(-2 * queries, rows, norms, threshold, 10, "cpu")
+    np.testing.assert_allclose(score, scores[query, row], rtol=1e-5, atol=1e-5)
+    assert np.bincount(query).tolist() == [3] * 60
 
 
 def test_a_truncated_shard_is_named(tmp_path: Path) -> None:
