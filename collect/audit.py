@@ -43,8 +43,24 @@ def command(task: str | None, show_worker_ids: bool, project: OpenProject, as_js
     _print_agreement(shown["agreement"])
     _print_filters(shown["filters"])
     _print_annotators(shown["annotators"])
+    for row in shown["exclusions"]:
+        say(
+            f"{row['task']} {row['field']}: alpha {_alpha(row['before'])}, without the "
+            f"{row['annotators']} excluded {_alpha(row['after'])} "
+            f"({row['share_removed']:.1%} of judgments removed)."
+        )
+    for row in shown["pay"]:
+        if row["median_hourly_pay"] < row["floor"]:
+            note(
+                f"warning: the median annotator of {row['task']} earns "
+                f"{row['median_hourly_pay']:.2f} USD per hour, less than {row['floor']:.2f}."
+            )
     note(f"Wrote {', '.join(str(path) for path in paths)}.")
     next_step("collect release build 1.0.0" if project.protocol.release else "collect status")
+
+
+def _alpha(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
 
 
 def _print_agreement(rows: list[dict[str, Any]]) -> None:

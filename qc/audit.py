@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from pairs_to_words.project.store.judgments import judged_tasks, read_items, rea
 from pairs_to_words.project.store.reviews import (
     ANNOTATOR,
     AUDIT,
+    EXCLUDE,
     Review,
     add_reviews,
     current_reviews,
@@ -42,9 +43,9 @@ _LONGEST_LABEL = 60
 
 @dataclass(frozen=True)
 class TaskFields:
-    """Which fields of a task hold labels and which hold texts."""
+    """Which fields of a task hold labels (name, level, order of the labels) and which texts."""
 
-    labels: tuple[tuple[str, Level], ...]
+    labels: tuple[tuple[str, Level, tuple[str, ...]], ...]
     texts: tuple[str, ...]
     min_words: int = 0
 
@@ -63,8 +64,7 @@ def audit(
         task: Only this task; None audits every task with judgments.
 
     Returns:
-        `schema`, `convention`, `tasks`, `agreement` (list of results), `annotators` (one per
-        worker over all tasks), `annotator_tasks` (one per worker and task) and `filters`.
+        One JSON-able object; its keys are described in docs/audit.md.
 
     Raises:
         UserError: No judgments, or none of this task.
@@ -95,7 +95,7 @@ def audit(
         people += annotate_workers(
             judgments[name],
             name,
-            label_fields=[label for label, _level in fields.labels],
+            label_fields=[label for label, _level, _order in fields.labels],
             text_fields=fields.texts,
             gold=gold_labels(items[name]),
             names=names,
@@ -104,7 +104,10 @@ def audit(
             thresholds=thresholds,
         )
     key = pseudonym_key(layout)
+    floor = float(config.crowd.hourly_floor)
     humans = {w: r for w, r in decided.items() if r.reviewer != AUDIT}
+    annotators = _by_worker(people, key, humans)
+    excluded = {row["worker_id"] for row in annotators if row["action"] == EXCLUDE}
     return {
         "schema": SCHEMA,
         "protocol": protocol.name,
@@ -121,10 +124,16 @@ def audit(
             for name in chosen
         ],
         "agreement": agreement,
-        "annotators": _by_worker(people, key, humans),
+        "annotators": annotators,
         "annotator_tasks": [
             asdict(person) | {"pseudonym": pseudonym(key, person.worker_id)} for person in people
         ],
+        "exclusions": [
+            row
+            for name in chosen
+            for row in _exclusion_rows(name, judgments[name], items[name], excluded, protocol)
+        ],
+        "pay": [row for name in chosen for row in _pay_rows(name, people, floor)],
         "filters": [
             row
             for name in chosen
@@ -155,7 +164,7 @@ def record_decisions(engine: Engine, report: dict[str, Any], clock: Clock) -> in
 
 def task_fields(declared: Task | None, judgments: pd.DataFrame) -> TaskFields:
     """Tell labels from texts: as the protocol declares, else by how the values look."""
-    labels: list[tuple[str, Level]] = []
+    labels: list[tuple[str, Level, tuple[str, ...]]] = []
     texts: list[str] = []
     min_words = 0
     known = {f.name: f for f in declared.fields} if declared else {}
@@ -163,12 +172,12 @@ def task_fields(declared: Task | None, judgments: pd.DataFrame) -> TaskFields:
         kind = known.get(str(name))
         if kind is not None:
             if kind.kind == "label":
-                labels.append((str(name), kind.level))
+                labels.append((str(name), kind.level, tuple(kind.labels)))
             elif kind.kind == "text":
                 texts.append(str(name))
                 min_words = max(min_words, kind.min_words)
         elif values.nunique() <= _MOST_LABELS and values.str.len().max() <= _LONGEST_LABEL:
-            labels.append((str(name), "nominal"))
+            labels.append((str(name), "nominal", ()))
         else:
             texts.append(str(name))
     return TaskFields(tuple(labels), tuple(texts), min_words)
@@ -197,10 +206,15 @@ def field_agreement(
     items: Iterable[Item],
     convention: Convention,
     level: Level = "nominal",
+    order: Sequence[str] = (),
 ) -> dict[str, Result]:
-    """Compute agreement on one field's judgments, clustered as the items declare."""
+    """Compute agreement on one field's judgments, clustered as the items declare.
+
+    Ordinal labels are ranked in `order`, as the protocol lists them.
+    """
     clusters = {item.item_id: item.cluster for item in items}
-    named = judgments["item_id"].map(clusters).fillna("")
+    found = [clusters.get(item_id, "") for item_id in judgments["item_id"]]
+    named = pd.Series(found, index=judgments.index, dtype=object)
     alone = "item " + judgments["item_id"]
     frame = judgments.assign(cluster=named.where(named != "", alone))
     tabulated = tabulate(
@@ -211,6 +225,7 @@ def field_agreement(
         cluster="cluster" if (named != "").any() else None,
         convention=convention,
         level=level,
+        order=order if level == "ordinal" and order else None,
     )
     return agreement_of(tabulated, level)
 
@@ -220,12 +235,54 @@ def _agreement_rows(
 ) -> list[dict[str, Any]]:
     return [
         {"task": task, "field": field} | result.as_row()
-        for field, level in fields.labels
+        for field, level, order in fields.labels
         for convention in REPORTED
         for result in field_agreement(
-            judgments[judgments["field"] == field], items, convention, level
+            judgments[judgments["field"] == field], items, convention, level, order
         ).values()
     ]
+
+
+def _exclusion_rows(
+    task: str,
+    judgments: pd.DataFrame,
+    items: list[Item],
+    excluded: set[str],
+    protocol: ProtocolDeclaration,
+) -> Iterable[dict[str, Any]]:
+    """Yield agreement with and without the excluded annotators, with the share removed."""
+    for field, level, order in task_fields(protocol.tasks.get(task), judgments).labels:
+        rows = judgments[judgments["field"] == field]
+        gone = rows["worker_id"].isin(excluded)
+        if not gone.any() or gone.all():
+            continue
+        name = f"krippendorff_alpha_{level}"
+        before, after = (
+            field_agreement(part, items, "per_worker", level, order)[name].value
+            for part in (rows, rows[~gone])
+        )
+        yield {
+            "task": task,
+            "field": field,
+            "annotators": int(rows["worker_id"][gone].nunique()),
+            "judgments_removed": int(gone.sum()),
+            "share_removed": float(gone.mean()),
+            "before": before,
+            "after": after,
+        }
+
+
+def _pay_rows(task: str, people: list[Annotator], floor: float) -> Iterable[dict[str, Any]]:
+    """Yield a task's median hourly pay and how many annotators earn less than the floor."""
+    rates = [p.hourly_pay for p in people if p.task == task and p.hourly_pay is not None]
+    if rates:
+        yield {
+            "task": task,
+            "median_hourly_pay": float(pd.Series(rates).median()),
+            "floor": floor,
+            "annotators_below": sum(rate < floor for rate in rates),
+            "annotators": len(rates),
+        }
 
 
 def _filter_rows(

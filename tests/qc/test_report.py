@@ -6,9 +6,12 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import krippendorff
+import numpy as np
 import pytest
 from pairs_to_words.collect.main import main
 from pairs_to_words.project.config import load_config
+from pairs_to_words.project.create import create_project
 from pairs_to_words.project.layout import Layout
 from pairs_to_words.project.protocol import load_protocol
 from pairs_to_words.project.records import Item, Judgment
@@ -123,3 +126,43 @@ def test_an_audit_without_judgments_says_what_to_do(
 ) -> None:
     assert main(["audit", "--project", str(project.root)]) == 2
     assert "collect import" in capsys.readouterr().err
+
+
+def test_agreement_without_the_excluded_is_shown_with_the_share_removed(project: Layout) -> None:
+    fill(project)
+    report = run_audit(project)
+    for row in report["exclusions"]:
+        assert row["annotators"] == 1
+        assert row["share_removed"] == pytest.approx(0.2)
+        assert row["after"] == 1.0 > row["before"]
+    assert {row["field"] for row in report["exclusions"]} == {"clear_1", "clear_2"}
+
+
+def test_ordinal_labels_are_ranked_as_the_protocol_lists_them(tmp_path: Path) -> None:
+    protocol = tmp_path / "own.toml"
+    protocol.write_text(
+        'name = "own"\ntitle = "Own"\nunit = "image_pair"\n[tasks.rate]\npage = "x.html"\n'
+        'title = "Rate"\ndescription = "Rate."\nreward = "0.10"\nestimated_seconds = 10\n'
+        'fields = [{ name = "size", kind = "label", level = "ordinal", '
+        'labels = ["poor", "fair", "good"] }]\n'
+    )
+    layout = create_project(tmp_path / "p", protocol=str(protocol))
+    rows = [("i1", "poor", "fair"), ("i2", "good", "good"), ("i3", "fair", "fair"),
+            ("i4", "poor", "poor"), ("i5", "good", "fair")]  # fmt: skip
+    config = load_config(layout.config)
+    engine = open_store(layout, config)
+    with transaction(engine) as connection:
+        add_judgments(
+            connection,
+            [
+                Judgment("rate", item, "size", f"A{n}", value)
+                for item, *said in rows
+                for n, value in enumerate(said)
+            ],
+        )
+    report = audit(engine, load_protocol(str(protocol)), config, layout)
+    alpha = {r["coefficient"]: r["value"] for r in report["agreement"]}
+    ranks = {"poor": 1, "fair": 2, "good": 3}
+    units = np.array([[ranks[value] for value in said] for _item, *said in rows]).T
+    peer = krippendorff.alpha(reliability_data=units, level_of_measurement="ordinal")
+    assert alpha["krippendorff_alpha_ordinal"] == pytest.approx(peer, abs=1e-12)
