@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -274,3 +276,69 @@ def test_no_page_scrolls_sideways(
 def assert_fits(browser: Any, width: int) -> None:
     found = browser.execute_script("return document.documentElement.scrollWidth")
     assert found <= width, browser.current_url
+
+
+@pytest.fixture
+def axe() -> str:
+    """axe-core's script; npm `axe-core` in the folder that COLLECT_TEST_NODE_MODULES names."""
+    folder = os.environ.get("COLLECT_TEST_NODE_MODULES")
+    script = Path(folder or "") / "axe-core" / "axe.min.js"
+    if not folder or not script.is_file():
+        pytest.skip("COLLECT_TEST_NODE_MODULES names no folder with axe-core")
+    return script.read_text(encoding="utf-8")
+
+
+def violations(browser: Any, axe: str) -> list[str]:
+    """What axe-core finds on the document that the browser looks at, WCAG 2.2 A and AA."""
+    browser.execute_script(axe)
+    found = browser.execute_async_script(
+        """const done = arguments[arguments.length - 1];
+        axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+                           iframes: false}).then((r) => done(r.violations));"""
+    )
+    return [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_no_violation_on_any_page(
+    browser: Any, served: Running, sampled: Layout, state: Engine, axe: str, width: int, work: Any
+) -> None:
+    launch(served, sampled, state, "clarity", 3)
+    work(2)
+    with transaction(state) as connection:
+        passed = [Verdict("clarity", "p0-0", "pass", "test")]
+        put_verdicts(connection, passed, iso(system_clock()))
+    launch(served, sampled, state, "writing", 1)
+    browser.set_script_timeout(60)
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    browser.get("data:text/html,<html><body><img src='x'><input></body></html>")
+    assert len(violations(browser, axe)) >= 3, "axe finds nothing where there is something"
+    found: dict[str, list[str]] = {}
+    browser.get(served.url)
+    found["welcome"] = violations(browser, axe)
+    sign_in(browser, served)
+    found["invitation"] = violations(browser, axe)
+    browser.find_element("css selector", "main button").click()
+    for place in range(2):
+        browser.get(f"{served.url}/tasks")
+        found[f"tasks {place}"] = violations(browser, axe)
+        browser.find_element("css selector", ".card button.primary").click()
+        wait_for(browser, lambda b: b.find_elements("css selector", "#task"))
+        found[f"work {place}"] = violations(browser, axe)
+        browser.switch_to.frame("task")
+        found[f"task {place}"] = violations(browser, axe)
+        browser.switch_to.default_content()
+    for path in ("/history", "/earnings", "/messages", "/qualifications"):
+        browser.get(served.url + path)
+        found[path] = violations(browser, axe)
+    browser.get(f"{served.url}/requester/sign-in")
+    found["sign-in"] = violations(browser, axe)
+    browser.find_element("id", "token").send_keys(served.keys.admin_token, Keys.ENTER)
+    for path in ("", "/submissions", "/people", "/spending"):
+        browser.get(f"{served.url}/requester{path}")
+        found[f"requester{path}"] = violations(browser, axe)
+    assert {page: problems for page, problems in found.items() if problems} == {}
