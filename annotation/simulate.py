@@ -32,6 +32,7 @@ class Visitor:
     session: requests.Session
     csrf: str = field(default="", repr=False)
     accept_url: str = ""
+    sent: int = 0
 
 
 def simulate_task(
@@ -42,7 +43,7 @@ def simulate_task(
     world: World,
     seed: int,
     progress: Progress = no_progress,
-) -> dict[str, int]:
+) -> list[Visitor]:
     """Work until no worker finds a HIT of `task` any more.
 
     Args:
@@ -54,13 +55,12 @@ def simulate_task(
         seed: Seed of turns and answers.
 
     Returns:
-        Worker label to the number of submissions it sent.
+        The workers, each with the number of submissions it sent.
 
     Raises:
         CouldNotError: The server is gone or refuses a step; the message has its words.
     """
     visitors = _sign_in(endpoint, admin_token, workers)
-    sent = {worker.label: 0 for worker in workers}
     rng = keyed_rng(seed, "turns", task.title)
     with progress(f"simulate: {task.title}", total=None, unit="submission") as advance:
         active = visitors
@@ -69,11 +69,11 @@ def simulate_task(
             for index in rng.permutation(len(active)):
                 visitor = active[int(index)]
                 if _work_once(endpoint, visitor, task, world, seed):
-                    sent[visitor.worker.label] += 1
+                    visitor.sent += 1
                     still.append(visitor)
                     advance(1)
             active = sorted(still, key=lambda visitor: visitor.worker.label)
-    return sent
+    return visitors
 
 
 def _sign_in(endpoint: str, admin_token: str, workers: Sequence[SimulatedWorker]) -> list[Visitor]:

@@ -87,7 +87,7 @@ def describe(first: Traits, second: Traits, count: int, rng: np.random.Generator
     differing = [trait for trait in _SALIENCE if first[trait] != second[trait]]
     chosen = _choose(differing, count, rng)
     sentences = [_difference(trait, first, second, rng) for trait in chosen]
-    if len(chosen) < 2:
+    if len(differing) < 4:
         shared = [trait for trait in _SALIENCE if first[trait] == second[trait]]
         sentences += [_likeness(trait, first, rng) for trait in _choose(shared, 2, rng)]
         opening = ("The two animals look almost the same.", "These animals look very similar.")

@@ -37,8 +37,11 @@ def command(task: str, workers: str, seed: int | None, project: OpenProject, as_
     from pairs_to_words.annotation.mturk import served_endpoint
     from pairs_to_words.annotation.simulate import simulate_task
     from pairs_to_words.annotation.simulated_answers import load_world, parse_workers
+    from pairs_to_words.project.clock import iso, system_clock
     from pairs_to_words.project.errors import CouldNotError
     from pairs_to_words.project.files import read_json
+    from pairs_to_words.project.store.engine import transaction
+    from pairs_to_words.project.store.events import log_event
 
     declared = project.protocol.task(task)
     crew = parse_workers(workers)
@@ -46,7 +49,7 @@ def command(task: str, workers: str, seed: int | None, project: OpenProject, as_
     endpoint = served_endpoint(project.layout)
     if endpoint is None:
         raise CouldNotError("The local crowd is not running.", "Start it with `collect serve`.")
-    sent = simulate_task(
+    visitors = simulate_task(
         endpoint,
         read_json(project.layout.secrets / "crowd.json")["admin_token"],
         declared,
@@ -55,12 +58,17 @@ def command(task: str, workers: str, seed: int | None, project: OpenProject, as_
         project.config.project.seed if seed is None else seed,
         show_progress,
     )
+    # Who was simulated with which skill stays in the event log: the audit never reads it.
+    skills = {visitor.worker_id: visitor.worker.skill for visitor in visitors}
+    with transaction(project.store) as connection:
+        log_event(connection, iso(system_clock()), "simulated", task, skills=skills)
+    sent = {visitor.worker.label: visitor.sent for visitor in visitors}
     if as_json:
         say_json({"task": task, "submissions": sent, "simulated": True})
         return
     if not any(sent.values()):
         say(f"No HIT of {task} is open for these annotators.")
     else:
-        rows = [(worker.label, worker.skill, sent[worker.label]) for worker in crew]
+        rows = [(v.worker.label, v.worker.skill, v.sent) for v in visitors]
         say(table(rows, ("simulated annotator", "skill", "submissions")))
     next_step(f"collect pull {task}")

@@ -17,8 +17,6 @@ from torch import Tensor
 
 Indices = npt.NDArray[np.int64]
 
-BUCKET = 16  # batches sorted by length together: little padding, still a random order
-
 
 @dataclass(frozen=True)
 class PairGrids:
@@ -83,32 +81,23 @@ def examples_of(
 
 
 def epoch_order(
-    lengths: Sequence[int], config: TrainSection, *, seed: int, epoch: int
+    examples: Examples, config: TrainSection, *, seed: int, epoch: int
 ) -> list[Indices]:
     """Return the epoch's batches as example indices: a function of seed and epoch alone.
 
-    Examples are shuffled, cut into buckets of some batches, sorted by length inside a bucket and
-    cut into batches, whose order is shuffled again.
+    Pairs are shuffled and the texts of a pair stay together, so that a batch encodes few pairs:
+    encoding the grids is most of a step's work.
     """
     rng = keyed_rng(seed, "epoch", epoch)
-    size = np.asarray(lengths, dtype=np.int64)
-    shuffled = rng.permutation(len(size))
-    per_batch = config.batch_size
-    if config.batch_unit == "tokens":
-        per_batch = max(1, int(config.batch_size / size.mean()))
-    batches: list[Indices] = []
-    for start in range(0, len(shuffled), per_batch * BUCKET):
-        bucket = shuffled[start : start + per_batch * BUCKET]
-        bucket = bucket[np.argsort(size[bucket], kind="stable")]
-        batches += _cut(bucket, size, config)
-    return [batches[index] for index in rng.permutation(len(batches))]
-
-
-def _cut(bucket: Indices, size: Indices, config: TrainSection) -> list[Indices]:
+    place = rng.permutation(int(examples.pair_of.max()) + 1)[examples.pair_of]
+    order = np.argsort(place, kind="stable")
     if config.batch_unit == "examples":
-        return np.split(bucket, range(config.batch_size, len(bucket), config.batch_size))
-    number = (np.cumsum(size[bucket]) - 1) // config.batch_size
-    return np.split(bucket, np.flatnonzero(np.diff(number)) + 1)
+        batches = np.split(order, range(config.batch_size, len(order), config.batch_size))
+    else:
+        size = np.array([len(ids) for ids in examples.tokens], dtype=np.int64)[order]
+        number = (np.cumsum(size) - 1) // config.batch_size
+        batches = np.split(order, np.flatnonzero(np.diff(number)) + 1)
+    return [batches[index] for index in rng.permutation(len(batches))]
 
 
 def make_batch(examples: Examples, chosen: Indices, device: torch.device) -> Batch:

@@ -129,7 +129,7 @@ class _Trainer:
         self.forward: Callable[..., Tensor] = _TextLogits(model)
         if self.config.compile:
             self.forward = torch.compile(self.forward)
-        steps = len(epoch_order(self.lengths, self.config, seed=seed, epoch=0))
+        steps = len(epoch_order(examples, self.config, seed=seed, epoch=0))
         self.total_steps = steps * self.config.max_epochs
         if self.config.max_steps:
             self.total_steps = min(self.total_steps, self.config.max_steps)
@@ -145,7 +145,7 @@ class _Trainer:
     def run_epoch(self, advance: Callable[[int], object], stop: threading.Event) -> None:
         """Run the rest of the present epoch."""
         standing = self.standing
-        order = epoch_order(self.lengths, self.config, seed=self.seed, epoch=standing.epoch)
+        order = epoch_order(self.examples, self.config, seed=self.seed, epoch=standing.epoch)
         self.model.train()
         started, tokens = time.monotonic(), 0
         for chosen in order[standing.batch :]:
@@ -276,7 +276,7 @@ class _TextLogits(nn.Module):
 
     def forward(self, grids_1: Tensor, grids_2: Tensor, rows: Tensor, inputs: Tensor) -> Tensor:
         memory = self.model.encode(grids_1, grids_2)
-        return self.model.decode(memory.index_select(0, rows), inputs)
+        return self.model.decode(memory, inputs, rows)
 
 
 def make_optimiser(model: nn.Module, config: TrainSection) -> torch.optim.Optimizer:

@@ -36,8 +36,11 @@ class CaptionModel(nn.Module):
         """Return what the decoder looks at, (B, S, d), from two grids (B, cells, features)."""
 
     @abstractmethod
-    def decode(self, memory: Tensor, inputs: Tensor) -> Tensor:
-        """Return logits (B, T, V) for the token after each of `inputs` (B, T): training."""
+    def decode(self, memory: Tensor, inputs: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return logits (B, T, V) for the token after each of `inputs` (B, T): training.
+
+        Text i is about row `rows[i]` of `memory`, or about row i when `rows` is None.
+        """
 
     @abstractmethod
     def start(self, memory: Tensor) -> DecoderState:

@@ -83,11 +83,14 @@ class NeuralNaturalist(CaptionModel):
         result: Tensor = self.compare(self.dropout(joined))
         return result
 
-    def decode(self, memory: Tensor, inputs: Tensor) -> Tensor:
+    def decode(self, memory: Tensor, inputs: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return logits (B, T, V) for the token after each of `inputs` (B, T)."""
         x = self._embed(inputs, 0)
         for layer in self._decoder:
-            x = layer(x, layer.cross_attention.keys_values(memory))
+            keys, values = layer.cross_attention.keys_values(memory)
+            if rows is not None:
+                keys, values = keys.index_select(0, rows), values.index_select(0, rows)
+            x = layer(x, (keys, values))
         result: Tensor = self.output(x)
         return result
 
