@@ -11,21 +11,28 @@ SUMS = "SHA256SUMS"
 MANIFEST = "MANIFEST.json"
 
 
-def hash_files(directory: Path) -> dict[str, dict[str, int | str]]:
-    """Return relative path -> sha256 and bytes of every file but the two lists, sorted."""
+def hash_files(directory: Path, only: str = "") -> dict[str, dict[str, int | str]]:
+    """Return relative path -> sha256 and bytes of every file but the two lists, sorted.
+
+    Args:
+        only: Just this file.
+    """
     return {
         name: {"sha256": hash_file(directory / name), "bytes": (directory / name).stat().st_size}
         for name in _files(directory)
-        if name not in (SUMS, MANIFEST)
+        if name not in (SUMS, MANIFEST) and only in ("", name)
     }
 
 
 def write_sums(directory: Path) -> None:
-    """Write SHA256SUMS over every other file, as `sha256sum -c SHA256SUMS` reads it."""
-    names = [name for name in _files(directory) if name != SUMS]
-    write_text(
-        directory / SUMS, "".join(f"{hash_file(directory / name)}  {name}\n" for name in names)
-    )
+    """Write SHA256SUMS over every other file, as `sha256sum -c SHA256SUMS` reads it.
+
+    Hashes are those of MANIFEST.json, which must be written: each file is read once.
+    """
+    files = read_json(directory / MANIFEST)["files"]
+    hashes = {name: entry["sha256"] for name, entry in files.items()}
+    hashes[MANIFEST] = hash_file(directory / MANIFEST)
+    write_text(directory / SUMS, "".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes)))
 
 
 def check_files(directory: Path) -> list[str]:

@@ -30,7 +30,7 @@ from pairs_to_words.project.files import (
 )
 from pairs_to_words.releases.card import attributions_csv
 from pairs_to_words.releases.checksums import MANIFEST, hash_files, write_sums
-from pairs_to_words.releases.croissant import croissant
+from pairs_to_words.releases.croissant import CROISSANT, croissant
 from pairs_to_words.releases.datasheet import datasheet
 from pairs_to_words.releases.leaks import find_leaks, refuse_leaks
 from pairs_to_words.releases.logical import logical_hash
@@ -118,8 +118,10 @@ def write_release(target: Path, contents: Contents, *, allow_leaks: bool = False
         draw_plots(folder / "plots", contents.statistics)
         write_text(folder / "DATASHEET.md", datasheet(manifest, contents.statistics, leaks))
         files = hash_files(folder)
-        write_json(folder / "croissant.json", croissant(manifest, contents.kind, files))
-        write_json(folder / MANIFEST, manifest | {"files": hash_files(folder)})
+        write_json(folder / CROISSANT, croissant(manifest, contents.kind, files))
+        files |= hash_files(folder, only=CROISSANT)
+        listed = {name: files[name] for name in sorted(files)}
+        write_json(folder / MANIFEST, manifest | {"files": listed})
         write_sums(folder)
         contents.check(folder)
     return open_release(target)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pairs_to_words.project.errors import UserError
-from pairs_to_words.project.splitter import words
 from pairs_to_words.releases.schemas import RowKind
 
 NEAR = 4
@@ -62,9 +61,10 @@ def refuse_leaks(leaks: Mapping[str, Any]) -> None:
         )
 
 
-def normalised(text: str) -> str:
-    """Return a text without case, punctuation and spacing: what counts as the same text."""
-    return " ".join(words(text)).lower()
+def normalised(texts: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Return texts without case, punctuation and spacing: what counts as the same text."""
+    spaced = pc.replace_substring_regex(pc.utf8_lower(texts), r"[^\p{L}\p{N}]+", " ")
+    return pc.utf8_trim_whitespace(spaced)
 
 
 def near_duplicates(hashes: np.ndarray) -> list[tuple[int, int]]:
@@ -140,16 +140,20 @@ def _shared(
     rows: pa.Table, columns: tuple[str, ...], *, normalise: bool
 ) -> dict[Any, tuple[str, ...]]:
     """Return value -> the splits that it is in, for values in two splits or more."""
-    split = rows["split"].to_pandas()
-    parts = [pd.DataFrame({"value": rows[name].to_pandas(), "split": split}) for name in columns]
-    held = pd.concat(parts).dropna()
-    if normalise:
-        unique = held["value"].unique()
-        held["value"] = held["value"].map({text: normalised(text) for text in unique})
-    held = held.drop_duplicates()
-    held = held[held.duplicated("value", keep=False)]
-    grouped = held.groupby("value")["split"]
-    return {value: tuple(sorted(found)) for value, found in grouped}
+    parts = []
+    for name in columns:
+        values = normalised(rows[name]) if normalise else rows[name]
+        part = pa.table({"value": values, "split": rows["split"]})
+        parts.append(
+            part.filter(part["value"].is_valid()).group_by(["value", "split"]).aggregate([])
+        )
+    held = pa.concat_tables(parts).group_by(["value", "split"]).aggregate([])
+    counted = held.group_by("value").aggregate([("split", "count")])
+    several = counted.filter(pc.greater(counted["split_count"], 1))["value"]
+    found: dict[Any, list[str]] = {}
+    for row in held.filter(pc.is_in(held["value"], several.combine_chunks())).to_pylist():
+        found.setdefault(row["value"], []).append(row["split"])
+    return {value: tuple(sorted(splits)) for value, splits in found.items()}
 
 
 def _between(shared: Mapping[Any, tuple[str, ...]]) -> dict[str, int]:

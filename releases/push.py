@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 import boto3
+from boto3.exceptions import Boto3Error
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from pairs_to_words.project.errors import CouldNotError, UserError
@@ -78,7 +79,7 @@ def push_release(
             if not dry_run:
                 _send(client, release, name, bucket, key, digest)
                 done(1)
-    except (BotoCoreError, ClientError, OSError) as error:
+    except (Boto3Error, BotoCoreError, ClientError, OSError) as error:
         raise CouldNotError(
             f"{address} refused: {error}.", "The same command again continues."
         ) from error

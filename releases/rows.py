@@ -251,7 +251,7 @@ def _without_repeats(rows: pa.Table, rule: ReleaseRule, funnel: dict[str, int]) 
     order = {split: place for place, split in enumerate(sorted(rule.splits, key=_share_of(rule)))}
     frame = pd.DataFrame(
         {
-            "text": [normalised(text) for text in rows["text"].to_pylist()],
+            "text": normalised(rows["text"]).to_pylist(),
             "place": [order[split] for split in rows["split"].to_pylist()],
         }
     )

@@ -8,29 +8,37 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pairs_to_words.project.splitter import SPLITTER, sentences, words
 from pairs_to_words.releases.schemas import RowKind
 
 _MOST_BARS = 24
+_BATCH = 50_000  # texts in memory as Python objects at a time
 
 
 def tally(kind: RowKind, rows: pa.Table, splits: Sequence[str]) -> dict[str, Any]:
     """Return counts of texts, words and sentences, by split and label where there are labels."""
-    texts = rows[kind.text].to_pylist()
-    tokens = [[word.lower() for word in words(text)] for text in texts]
-    n_sentences = [len(sentences(text)) for text in texts]
-    total = len(texts) or 1
+    n_words: list[int] = []
+    n_sentences: list[int] = []
+    vocabulary: set[str] = set()
+    for batch in rows.select([kind.text]).to_batches(max_chunksize=_BATCH):
+        for text in batch.column(0).to_pylist():
+            tokens = words(text.lower())
+            vocabulary.update(tokens)
+            n_words.append(len(tokens))
+            n_sentences.append(len(sentences(text)))
+    total = len(rows) or 1
     found: dict[str, Any] = {
-        "texts": len(texts),
-        "distinct_texts": len(set(texts)),
+        "texts": len(rows),
+        "distinct_texts": pc.count_distinct(rows[kind.text]).as_py(),
         "sentences": sum(n_sentences),
-        "words": sum(map(len, tokens)),
-        "words_per_text": rounded(sum(map(len, tokens)) / total),
+        "words": sum(n_words),
+        "words_per_text": rounded(sum(n_words) / total),
         "sentences_per_text": rounded(sum(n_sentences) / total),
-        "vocabulary": len({word for text in tokens for word in text}),
+        "vocabulary": len(vocabulary),
         "splitter": SPLITTER,
         "texts_by_split": count(rows["split"].to_pylist(), splits),
-        "words_histogram": histogram(list(map(len, tokens))),
+        "words_histogram": histogram(n_words),
         "sentences_histogram": histogram(n_sentences),
     }
     units = rows.select([*kind.unit, "split"]).to_pandas().drop_duplicates()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pairs_to_words.collect.main import main
 from pairs_to_words.project.config import load_config
+from pairs_to_words.project.create import create_project
 from pairs_to_words.project.files import write_parquet
 from pairs_to_words.project.layout import Layout
 from pairs_to_words.project.manifest import Manifest, write_manifest
@@ -17,6 +20,7 @@ from pairs_to_words.project.seeds import keyed_hash
 from pairs_to_words.project.store.engine import open_store, transaction
 from pairs_to_words.project.store.judgments import add_items, add_judgments
 from pairs_to_words.qc.filters import decide
+from pairs_to_words.releases.read import Release, open_release
 
 PIVOTS = 60
 WRITERS = ["AWRITERONE00", "AWRITERTWO00", "ASIMWRITER03"]
@@ -30,11 +34,37 @@ def noon() -> datetime:
     return datetime(2026, 12, 1, 12, tzinfo=UTC)
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+    """60 pivots with 2 branches each; every tenth pair is unclear; three texts per clear pair.
+
+    Release 1.0.0 is built. Tests get copies.
+    """
+    root = tmp_path_factory.mktemp("template") / "project"
+    layout = create_project(root, protocol="birds-to-words")
+    fill(layout)
+    assert main(["release", "build", "1.0.0", "--project", str(root)]) == 0
+    return layout
+
+
 @pytest.fixture
-def filled(project: Layout) -> Layout:
-    """60 pivots with 2 branches each; every tenth pair is unclear; three texts per clear pair."""
-    fill(project)
-    return project
+def built(template: Layout, tmp_path: Path) -> Layout:
+    """A copy of the project with release 1.0.0."""
+    shutil.copytree(template.root, tmp_path / "project")
+    return Layout(tmp_path / "project")
+
+
+@pytest.fixture
+def filled(built: Layout) -> Layout:
+    """A copy of the project without a release."""
+    shutil.rmtree(built.root / "releases")
+    return built
+
+
+@pytest.fixture
+def release(built: Layout) -> Release:
+    """Release 1.0.0 in a copy of the project."""
+    return open_release(built.release("1.0.0"))
 
 
 def fill(layout: Layout) -> None:

@@ -174,7 +174,12 @@ def test_another_process_with_another_hash_seed_zone_and_locale_gives_the_same_b
     copy = tmp_path / "copy"
     shutil.copytree(filled.root, copy)
     shutil.rmtree(copy / "releases")
-    environment = os.environ | {"PYTHONHASHSEED": "12345", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
+    environment = os.environ | {
+        "PYTHONHASHSEED": "12345",
+        "TZ": "Asia/Tokyo",
+        "LC_ALL": "C",
+        "OMP_NUM_THREADS": "1",
+    }
     subprocess.run(
         [sys.executable, "-m", "pairs_to_words.collect.main", "release", "build", "1.0.0"],
         cwd=copy,
@@ -218,9 +223,7 @@ def test_the_release_loads_with_datasets_offline(
     assert set(loaded["train"].column_names) == set(PARAGRAPHS.names)
 
 
-def test_without_texts_the_message_names_the_step_that_left_none(
-    project: Layout, filled: Layout
-) -> None:
+def test_without_texts_the_message_names_the_step_that_left_none(filled: Layout) -> None:
     reviews = [Review("annotator", w, "audit", "exclude", "", "2026") for w in WRITERS]
     change(filled, [], reviews)
     with pytest.raises(UserError, match="0 texts by annotators not excluded"):
@@ -236,3 +239,19 @@ def test_statistics_are_flat_numbers_and_mappings(filled: Layout) -> None:
     for value in statistics.values():
         assert isinstance(value, int | float | str | dict)
     json.dumps(statistics, allow_nan=False)
+
+
+def test_every_photo_of_every_row_has_a_licence_an_author_and_its_hash(filled: Layout) -> None:
+    release = build(filled)
+    with (release.path / "attributions.csv").open(newline="") as file:
+        listed = {row["photo_id"]: row for row in csv.DictReader(file)}
+    allowed = load_config(filled.config).release.licenses
+    shown = set()
+    for row in rows_of(release):
+        for side in (1, 2):
+            photo = listed[str(row[f"photo_{side}_id"])]
+            shown.add(photo["photo_id"])
+            for column in ("sha256", "license", "attribution", "url"):
+                assert photo[column] == row[f"photo_{side}_{column}"] != ""
+            assert photo["license"] in allowed
+    assert shown == set(listed)

@@ -46,12 +46,6 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     running.stop()
 
 
-@pytest.fixture
-def release(filled: Layout) -> Release:
-    assert main(["release", "build", "1.0.0", "--project", str(filled.root)]) == 0
-    return open_release(filled.release("1.0.0"))
-
-
 def keys(endpoint: str) -> set[str]:
     found = connect_s3(endpoint).list_objects_v2(Bucket="data").get("Contents", [])
     return {entry["Key"] for entry in found}
@@ -112,13 +106,13 @@ def test_bytes_that_change_on_the_way_are_found_and_deleted(
 
 
 def test_another_release_is_never_overwritten(
-    release: Release, endpoint: str, filled: Layout
+    release: Release, endpoint: str, built: Layout
 ) -> None:
     push_release(connect_s3(endpoint), release, "s3://data/birds")
     before = keys(endpoint)
     other = ["release", "remove", "--worker", "AWRITERONE00", "--yes"]
-    assert main([*other, "--project", str(filled.root)]) == 0
-    second = open_release(filled.release("1.1.0"))
+    assert main([*other, "--project", str(built.root)]) == 0
+    second = open_release(built.release("1.1.0"))
     with pytest.raises(UserError, match="is of another release"):
         push_release(connect_s3(endpoint), second, "s3://data/birds")
     assert keys(endpoint) == before
