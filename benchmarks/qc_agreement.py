@@ -70,13 +70,12 @@ def agreement(items: int, labels: int) -> None:
     line("pairs-to-words alpha and 95 % interval (low)", *clock(with_interval), ours)
     if items * labels <= 20_000_000:
         table = np.bincount(item * labels + label, minlength=items * labels).reshape(items, labels)
-        peer = clock(
-            lambda: krippendorff.alpha(value_counts=table, level_of_measurement="nominal"), 1
-        )
-        line("krippendorff alpha, from value counts", *peer, ours)
-        line(
-            "statsmodels fleiss_kappa, from value counts", *clock(lambda: fleiss_kappa(table)), ours
-        )
+        if items * labels**2 <= _MOST_FOR_KRIPPENDORFF:
+            beside_krippendorff(table, label.reshape(items, RATERS).T, from_counts[0], ours)
+        else:
+            print("  krippendorff: left out, it allocates items x labels x labels")
+        peer = clock(lambda: fleiss_kappa(table))
+        line("statsmodels fleiss_kappa, from value counts", *peer, ours)
 
         def kappa() -> float:
             return float(fleiss_kappa_pooled(prepare(count_cells(item, label, items, names)).total))
@@ -87,6 +86,18 @@ def agreement(items: int, labels: int) -> None:
     peers_on_frames(item, label, ours)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"  peak memory so far {peak:,.0f} MiB\n")
+
+
+def beside_krippendorff(
+    table: np.ndarray, raw: np.ndarray, from_counts: float, ours: float
+) -> None:
+    def alpha(**data: np.ndarray) -> tuple[float, float]:
+        return clock(lambda: krippendorff.alpha(**data, level_of_measurement="nominal"), 1)
+
+    peer = alpha(value_counts=table)
+    line("krippendorff alpha, from value counts", *peer, ours)
+    print(f"    both from counts: {peer[0] / from_counts:.1f} x")
+    line("krippendorff alpha, from raw labels", *alpha(reliability_data=raw.astype(float)), ours)
 
 
 def peers_on_frames(item: np.ndarray, label: np.ndarray, ours: float) -> None:
