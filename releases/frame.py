@@ -96,7 +96,7 @@ def write_release(target: Path, contents: Contents, *, allow_leaks: bool = False
     Raises:
         UserError: `target` is there already, or splits share what they may not.
     """
-    leaks = find_leaks(contents.kind, contents.rows)
+    leaks = find_leaks(contents.kind, contents.rows, contents.attributions)
     if not allow_leaks:
         refuse_leaks(leaks)
     manifest = full_manifest(contents)

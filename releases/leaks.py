@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,17 @@ _TELLING = 8
 _NAMED = 5
 
 
-def find_leaks(kind: RowKind, rows: pa.Table) -> dict[str, Any]:
+def find_leaks(
+    kind: RowKind, rows: pa.Table, attributions: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
     """Return what splits share: `blocking` with all shared values, `informative` with counts.
 
     Each kind of leak has `shared` (how many values are in two splits or more) and `between`
     (how many each two splits share).
+
+    Args:
+        attributions: With `photo_id` and `phash` (16 hex digits) also near-duplicate images are
+            looked for.
     """
     found: dict[str, Any] = {"blocking": {}, "informative": {}}
     for strength, columns in (("blocking", kind.blocking), ("informative", kind.informative)):
@@ -39,7 +45,25 @@ def find_leaks(kind: RowKind, rows: pa.Table) -> dict[str, Any]:
             if strength == "blocking":
                 report["values"] = sorted(map(str, shared))
             found[strength][name] = report
+    hashed = {str(a["photo_id"]): int(a["phash"], 16) for a in attributions if a.get("phash")}
+    if hashed and "photo_1_id" in rows.column_names:
+        found["blocking"]["near-duplicate image"] = _near_leaks(rows, hashed)
     return found
+
+
+def _near_leaks(rows: pa.Table, hashed: Mapping[str, int]) -> dict[str, Any]:
+    """Report couples of photos in different splits whose perceptual hashes are near."""
+    split: dict[str, str] = {}
+    for name in ("photo_1_id", "photo_2_id"):
+        couples = rows.select([name, "split"]).group_by([name, "split"]).aggregate([])
+        split |= {str(row[name]): row["split"] for row in couples.to_pylist()}
+    ids = sorted(i for i in hashed if hashed[i] and i in split)
+    shared = {}
+    for first, second in near_duplicates(np.array([hashed[i] for i in ids], np.uint64)):
+        splits = {split[ids[first]], split[ids[second]]}
+        if len(splits) > 1:
+            shared[f"{ids[first]} and {ids[second]}"] = tuple(sorted(splits))
+    return {"shared": len(shared), "between": _between(shared), "values": sorted(shared)}
 
 
 def refuse_leaks(leaks: Mapping[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +83,9 @@ class Release:
                 f"The release {self.version} has no split {split!r}.",
                 f"It has: {', '.join(self.splits)}.",
             )
-        names = sorted(n for n in self.manifest["files"] if n.startswith(f"data/{split}-"))
+        # The manifest may be a stranger's: only names of this form are opened.
+        form = re.compile(rf"data/{re.escape(split)}-\d{{5}}-of-\d{{5}}\.parquet")
+        names = sorted(name for name in self.manifest["files"] if form.fullmatch(name))
         tables = [read_parquet(self.path / name) for name in names]
         for name, table in zip(names, tables, strict=True):
             if not table.schema.equals(self.kind.schema):
@@ -94,6 +98,11 @@ class Release:
     def all_rows(self) -> pa.Table:
         """Return the rows of all splits as released, sorted by row_id."""
         return pa.concat_tables(self.stored_rows(split) for split in self.splits).sort_by("row_id")
+
+    def attributions(self) -> list[dict[str, str]]:
+        """Return licence, author and address of each photo, all as text."""
+        with (self.path / "attributions.csv").open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
 
     def judgments(self) -> pa.Table:
         """Return every raw judgment (schema rows.JUDGMENTS)."""

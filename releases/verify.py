@@ -50,7 +50,7 @@ def _row_problems(release: Release, rows: pa.Table) -> list[str]:
     if declared != json_schema(release.kind.schema, declared["title"]):
         wrong.append("schema.json does not describe the columns")
     if not read_json(release.path / "leaks.json")["allowed"]:
-        leaks = find_leaks(release.kind, rows)["blocking"]
+        leaks = find_leaks(release.kind, rows, release.attributions())["blocking"]
         wrong += [
             f"splits share {report['shared']:,} of kind {name}"
             for name, report in leaks.items()
