@@ -60,14 +60,19 @@ class Request:
     reviewed: bool = False
 
     def config(self) -> dict[str, object]:
-        """Return the request as the manifest keeps it."""
+        """Return the request as the manifest keeps it.
+
+        Rules at their defaults are left out, so that a version with another rule still finds older
+        samples current.
+        """
+        usual = asdict(Rules())
         return {
             "pivots": self.pivots,
             "plan": self.plan.words(),
-            "rules": asdict(self.rules),
+            "rules": {k: v for k, v in asdict(self.rules).items() if v != usual[k]},
             "licenses": list(self.licenses),
             "encoder": self.encoder,
-            "reviewed": self.reviewed,
+            **({"reviewed": True} if self.reviewed else {}),
         }
 
 
@@ -243,6 +248,6 @@ def _write(layout: Layout, name: str, sample: Sample, planned: Manifest, catalog
                 "pairs": sample.pairs.num_rows,
                 "pivots": int(planned.config["pivots"]),
             },
-            notes={"backend": sample.backend, "reviewed": planned.config["reviewed"]},
+            notes={"backend": sample.backend, "reviewed": "reviewed" in planned.config},
         ),
     )

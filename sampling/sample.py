@@ -34,6 +34,9 @@ Ints = NDArray[np.int64]
 SEARCH_DEPTH = 64
 """Nearest photos asked for per pivot at first; rules may refuse many of them."""
 
+SMALL = 200_000
+"""Below so many photos every candidate photo of a pivot is searched at once."""
+
 DRAWS = pa.schema(
     [
         pa.field("pair_id", pa.string(), nullable=False),
@@ -96,7 +99,8 @@ class _Search:
             allowed=self.places >= 0,
             backend=self.backend,
             block_rows=self.block_rows,
-            progress=self.progress,
+            # The few later searches, after conflicts between pivots, would only confuse.
+            progress=no_progress if self.found else self.progress,
         )
         self.used_backend = result.backend
         for photo, places in zip(photos, result.places, strict=True):
@@ -254,7 +258,8 @@ def _fill(
             short.append("pivot photo")
             continue
         if search is not None and pivot not in search.found:
-            ahead = _upcoming(candidates[place:], pivots - len(rows), used, rules)
+            every = len(search.embeddings) < SMALL
+            ahead = _upcoming(candidates[place:], pivots - len(rows), used, rules, every=every)
             search.ask([photo for photo in ahead if photo not in search.found], SEARCH_DEPTH)
         proposal = {level: drawn[place] for level, drawn in proposals.items()}
         is_first = domain.photo_observation[pivot] == first[place]
@@ -299,10 +304,16 @@ def _free(candidates: Ints, used: Used, rules: Rules) -> int:
     return -1
 
 
-def _upcoming(candidates: Ints, wanted: int, used: Used, rules: Rules) -> list[int]:
-    """Return the pivots that are likely next: one search serves them all."""
+def _upcoming(candidates: Ints, wanted: int, used: Used, rules: Rules, *, every: bool) -> list[int]:
+    """Return the pivots that are likely next: one search serves them all.
+
+    With `every` also the photos that a species falls back to when its first one is taken.
+    """
     margin = wanted // 20 + 1
-    ahead = [_free(row, used, rules) for row in candidates[: wanted + margin]]
+    near = candidates[: wanted + margin]
+    if every:
+        return [int(photo) for photo in near.ravel() if photo >= 0]
+    ahead = [_free(row, used, rules) for row in near]
     return [photo for photo in ahead if photo >= 0]
 
 
