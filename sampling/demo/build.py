@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pyarrow as pa
@@ -119,13 +120,27 @@ def _draw_all(
                 waiting.append((job, {r["species_id"]: names[r["species_id"]] for r in job}, path))
         if not waiting:
             return
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(
+            workers, mp_context=get_context("spawn"), initializer=_end_with_parent
+        ) as pool:
             running = [
                 pool.submit(_draw_part, job, taxa_of_job, seed, folder, path)
                 for job, taxa_of_job, path in waiting
             ]
             for future in running:
                 advance(future.result())
+
+
+def _end_with_parent() -> None:
+    """Let a worker process end when its parent is killed: nobody else would tell it."""
+    parent = parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 def _draw_part(job: list[Row], taxa: dict[int, Row], seed: int, folder: Path, path: Path) -> int:

@@ -88,15 +88,28 @@ def test_another_seed_gives_other_birds(small: Layout) -> None:
     assert len(looks) == 5
 
 
+def workers_of(pid: int) -> list[str]:
+    """Child processes, where the system lists them (Linux)."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    return listed.read_text().split() if listed.exists() else []
+
+
+def is_running(pid: str) -> bool:
+    try:
+        return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
+    except OSError:
+        return False
+
+
 def test_a_killed_build_continues_and_draws_nothing_twice(tmp_path: Path) -> None:
     whole, killed = Layout(tmp_path / "whole"), Layout(tmp_path / "killed")
-    build_demo(whole, species=110, seed=1, workers=1)
+    build_demo(whole, species=70, seed=1, workers=1)
     script = f"""
 from pathlib import Path
 from pairs_to_words.project.layout import Layout
 from pairs_to_words.sampling.demo.build import build_demo
 if __name__ == "__main__":
-    build_demo(Layout(Path({str(killed.root)!r})), species=110, seed=1, workers=1)
+    build_demo(Layout(Path({str(killed.root)!r})), species=70, seed=1, workers=1)
 """
     program = tmp_path / "build.py"
     program.write_text(script)
@@ -104,15 +117,17 @@ if __name__ == "__main__":
     deadline = time.monotonic() + 60
     while not list(killed.photos.glob("parts-*/*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.02)
+    workers = workers_of(process.pid)
     process.kill()
     process.wait()
     (parts,) = killed.photos.glob("parts-*")
     finished = {p.name: p.stat().st_mtime_ns for p in parts.glob("[!.]*.parquet")}
     assert finished
     drawn = list(killed.photos.glob("??/??/[!.]*"))
-    build_demo(killed, species=110, seed=1, workers=1)
+    build_demo(killed, species=70, seed=1, workers=1)
     assert fingerprint(killed) == fingerprint(whole)
     assert all(p.exists() for p in drawn)
+    assert not [worker for worker in workers if is_running(worker)]
     kept = pq.read_table(killed.photos / "index.parquet")["sha256"].to_pylist()
     assert len(list(killed.photos.glob("??/??/[!.]*"))) == len(set(kept))
 
