@@ -79,7 +79,7 @@ def write_birds_to_words(release: Release, folder: Path) -> list[Path]:
         lines += release.rows(split).to_pylist()
     if release.kind.name == "paragraphs":
         lines = _from_paragraphs(lines)
-    elif release.kind.name != "birds-to-words":
+    elif release.kind != row_kind("birds-to-words"):
         raise UserError(f"Rows of kind {release.kind.name} cannot be written as b2w-tsv.")
     lines.sort(key=lambda row: row["source_position"])
     with path.open("w", encoding="utf-8", newline="") as file:

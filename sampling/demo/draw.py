@@ -262,10 +262,15 @@ def _draw_face(
     ex, ey = x + 0.34 * radius, y + 0.16 * radius
     pattern = look.category["face.pattern"]
     if pattern == "eye stripe":
+        # A pale edge keeps the dark marks of a face visible under a dark cap.
         stripe = np.array([[x + 0.95 * radius, ey - 0.06 * radius], [x - 0.85 * radius, ey + 0.02]])
-        pen.line(place(stripe), fill=DARK, width=max(int(pose.scale * radius * 0.24), 3))
+        width = max(int(pose.scale * radius * 0.22), 3)
+        pen.line(place(stripe), fill=PALE, width=width * 2)
+        pen.line(place(stripe), fill=DARK, width=width)
     elif pattern == "mask":
-        pen.polygon(place(_ellipse(ex - 0.02, ey - 0.04, radius * 0.62, radius * 0.36)), fill=DARK)
+        middle = (ex - 0.02, ey - 0.04)
+        pen.polygon(place(_ellipse(*middle, radius * 0.74, radius * 0.48)), fill=PALE)
+        pen.polygon(place(_ellipse(*middle, radius * 0.62, radius * 0.36)), fill=DARK)
     elif pattern == "eye ring":
         pen.polygon(place(_ellipse(ex, ey, radius * 0.36, radius * 0.36)), fill=PALE)
     pen.polygon(place(_ellipse(ex, ey, radius * 0.2, radius * 0.2)), fill=(120, 70, 20))

@@ -264,7 +264,13 @@ def test_a_review_in_the_browser_becomes_a_reviewed_sample(
     command = [sys.executable, "-m", "pairs_to_words.collect.main", "review", "--pivots", "4"]
     chosen: dict[int, int] = {}
     for decisions in (3, None):  # the first reviewer is interrupted, the second run goes on
-        process = subprocess.Popen([*command, *where], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [*command, *where],
+            stdout=subprocess.PIPE,
+            text=True,
+            # A shell's background jobs ignore Ctrl-C, and their children would.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
         assert process.stdout is not None
         url = process.stdout.readline().split()[-1]
         shown = requests.get(url + "next", timeout=30).json()

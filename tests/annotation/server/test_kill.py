@@ -86,7 +86,7 @@ def submit_until_killed(url: str, todo: list[str], acknowledged: list[str]) -> N
 def test_no_acknowledged_submit_is_lost_or_doubled(project: Layout, question: str) -> None:
     server = ServerProcess(project)
     url = server.start()
-    hit_count, workers = 25, 3
+    hit_count, workers = 40, 8
     mturk = client(project, url)
     hits = [
         mturk.create_hit(
@@ -111,7 +111,7 @@ def test_no_acknowledged_submit_is_lost_or_doubled(project: Layout, question: st
         ]
         for thread in threads:
             thread.start()
-        time.sleep(draw.uniform(0.05, 0.25))
+        time.sleep(draw.uniform(0.03, 0.12))
         server.kill()
         for thread in threads:
             thread.join()
