@@ -166,12 +166,13 @@ PRESETS: dict[str, Overrides] = {
             "lr": 1.5e-3,
             "warmup_steps": 40,
             "label_smoothing": 0.1,
-            "max_epochs": 14,
+            "max_epochs": 12,
             "patience": 5,
             "weight_decay": 0.05,
         },
         # A beam prefers short, safe texts, and a small model's are safe for every pair.
-        "decode": {"method": "greedy"},
+        # It seldom ends by itself either: it stops at the length of a usual text.
+        "decode": {"method": "greedy", "max_tokens": 48},
     },
     # The recipe for a full-size model on one GPU.
     "full": {

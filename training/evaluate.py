@@ -74,9 +74,20 @@ def write_texts(
                 temperature=settings.temperature,
                 generator=generator,
             )
-            texts += [vocabulary.text(row) for row in ids]
+            texts += [
+                vocabulary.text(whole_sentences(row, vocabulary, settings.max_tokens))
+                for row in ids
+            ]
             advance(len(chosen))
     return texts
+
+
+def whole_sentences(ids: list[int], vocabulary: Vocabulary, limit: int) -> list[int]:
+    """Return a text that ran into the limit without the sentence that it could not finish."""
+    stop = vocabulary.ids.get(".")
+    if len(ids) < limit or stop not in ids:
+        return ids
+    return ids[: len(ids) - ids[::-1].index(stop)]
 
 
 def result_row(name: str, texts: Sequence[str], pairs: Sequence[DescribedPair]) -> dict[str, Any]:

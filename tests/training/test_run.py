@@ -17,7 +17,9 @@ from pairs_to_words.project.layout import photo_file
 from pairs_to_words.project.records import PARAGRAPHS
 from pairs_to_words.training import loop
 from pairs_to_words.training.config import TrainConfig, build_config
+from pairs_to_words.training.evaluate import whole_sentences
 from pairs_to_words.training.run import Source, open_run, train_run
+from pairs_to_words.training.vocabulary import build_vocabulary
 
 COLOURS = ("black", "white", "brown", "yellow", "blue", "red")
 CPU = torch.device("cpu")
@@ -124,7 +126,7 @@ def test_a_model_learns_to_name_the_colours_of_pairs_it_never_saw(
 
 
 def test_a_small_set_is_learnt_by_heart(source: Source, tmp_path: Path) -> None:
-    settings = config("train.overfit=16", "train.max_epochs=150", "train.lr=5e-3")
+    settings = config("train.overfit=16", "train.max_epochs=120", "train.lr=5e-3")
     metrics = train_run(source, tmp_path / "run", settings, seed=0, device=CPU)
     assert metrics["splits"]["test"][0]["bleu_4"] > 0.99
     log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
@@ -175,6 +177,16 @@ def test_an_interrupted_run_continues_as_if_nothing_had_happened(
     logs = [(tmp_path / n / "log.jsonl").read_text().splitlines() for n in ("whole", "cut")]
     losses = [[json.loads(x)["loss"] for x in log if "loss" in x] for log in logs]
     assert losses[0] == losses[1]
+
+
+def test_a_text_that_runs_into_the_limit_ends_with_a_whole_sentence() -> None:
+    vocabulary = build_vocabulary(["animal 1 is red. animal 2 is blue."] * 2, 1)
+    ids = vocabulary.encode("animal 1 is red. animal 2 is", 64)[:-1]
+    cut = whole_sentences(ids, vocabulary, len(ids))
+    assert vocabulary.text(cut) == "animal 1 is red."
+    assert whole_sentences(ids, vocabulary, len(ids) + 1) == ids
+    unfinished = vocabulary.encode("animal 2 is", 64)[:-1]
+    assert whole_sentences(unfinished, vocabulary, 3) == unfinished
 
 
 def test_a_finished_run_is_left_alone(source: Source, tmp_path: Path) -> None:
