@@ -9,8 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from pairs_to_words.project.records import LEVELS
 from pairs_to_words.project.store.engine import connect
 from pairs_to_words.project.store.events import read_events
 
@@ -107,3 +109,37 @@ def test_a_second_run_does_nothing_twice(finished: tuple[Path, str]) -> None:
     assert again.returncode == 0, again.stdout[-3000:] + again.stderr[-3000:]
     assert (directory / "samples/main/pairs.parquet").stat().st_mtime_ns == pairs
     assert (directory / "releases/1.0.0/SHA256SUMS").read_bytes() == sums
+
+
+def test_embedding_distance_grows_with_taxonomic_distance(finished: tuple[Path, str]) -> None:
+    directory, _output = finished
+    medians = median_distances(directory)
+    assert list(medians) == sorted(medians, key=lambda level: medians[level])
+    # Far more than noise: birds of another class order are twice as far as those of one species.
+    assert medians["class"] > 1.8 * medians["species"]
+
+
+def median_distances(directory: Path, draws: int = 1500) -> dict[str, float]:
+    """Median squared L2 distance of two clear photos, by the level that they share."""
+    folder = directory / "embeddings" / "tf_efficientnet_lite0"
+    ids = np.load(folder / "ids.npy")
+    rows = np.concatenate([np.load(p) for p in sorted(folder.glob("shard-*.npy"))]).astype("f4")
+    catalog = directory / "catalog"
+    photos = pq.read_table(catalog / "photos.parquet").to_pandas()
+    taxa = pq.read_table(catalog / "taxa.parquet").to_pandas()
+    truth = pq.read_table(catalog / "truth.parquet", columns=["photo_id", "clear"]).to_pandas()
+    table = photos.merge(taxa, on="species_id").merge(truth, on="photo_id")
+    table = table.set_index("photo_id").loc[ids]
+    clear = table["clear"].to_numpy()
+    names = ("observation_id", "species_id", "genus_id", "family_id", "order_id", "class_id")
+    shared = {name: table[name].to_numpy() for name in names}
+    rng = np.random.default_rng(0)
+    found: dict[str, list[float]] = {level: [] for level in LEVELS}
+    for one in rng.choice(np.flatnonzero(clear), draws, replace=False):
+        for level, wide, narrow in zip(LEVELS, names[1:], names, strict=False):
+            alike = shared[wide] == shared[wide][one]
+            pool = np.flatnonzero(clear & alike & (shared[narrow] != shared[narrow][one]))
+            if len(pool):
+                other = rng.choice(pool)
+                found[level].append(float(((rows[one] - rows[other]) ** 2).sum()))
+    return {level: float(np.median(values)) for level, values in found.items()}
