@@ -54,9 +54,9 @@ def next_command(stages: list[Stage]) -> str:
     A project that has judgments but no sample holds imported work: its next step is the audit.
     """
     by_name = {stage.name: stage for stage in stages}
-    imported = by_name["audit"].next and by_name["sample"].state == NOT_YET
-    if imported:
-        return by_name["audit"].next
+    audit = by_name["audit"]
+    if by_name["sample"].state == NOT_YET and (audit.next or audit.state == DONE):
+        return audit.next
     return next((stage.next for stage in stages if stage.state != DONE and stage.next), "")
 
 
