@@ -19,12 +19,16 @@ from pairs_to_words.project.store.events import read_events
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def demo(directory: Path) -> subprocess.CompletedProcess[str]:
+def environment() -> dict[str, str]:
+    """This process' environment with `collect` on the path, as `make demo` has it."""
     binaries = Path(sys.executable).parent
-    environment = os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+    return os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+
+
+def demo(directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", str(ROOT / "docs" / "demo.sh"), str(directory)],
-        env=environment,
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,
@@ -58,7 +62,9 @@ def test_the_audit_names_the_planted_annotators_and_nobody_else(
     finished: tuple[Path, str],
 ) -> None:
     directory, _output = finished
-    audit = json.loads((directory / "reports" / "audit.json").read_text())
+    command = ["collect", "audit", "--show-worker-ids", "--json", "--project", str(directory)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    audit = json.loads(done.stdout)
     actions = {row["worker_id"]: row["action"] for row in audit["annotators"]}
     engine = connect(f"sqlite:///{directory / 'state.db'}")
     with engine.connect() as connection:
